@@ -1,0 +1,45 @@
+# Everything starts here: `make help` lists what there is.
+# A fresh clone needs Python 3.11+ and make; each target sets up what it needs in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= results/figures
+
+.DEFAULT_GOAL := help
+.PHONY: help install reproduce test lint bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+install: $(VENV)/.installed ## make or refresh .venv (all extras but bench)
+
+# The stamp is written last: an install that was cut off is begun again.
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; \
+	  sys.exit(0 if v >= (3, 11) else f"longpass needs Python 3.11 or newer; $(PYTHON) is {v.major}.{v.minor}. Try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,ray,tensorboard]'
+	@touch $@
+
+reproduce: install ## draw the figures (into OUT, by default results/figures)
+	$(BIN)/longpass reproduce --out $(OUT)
+
+test: install lint ## lint, type-check and run the tests
+	$(BIN)/python -m pytest -n 2
+
+lint: install ## ruff and pyright alone
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.bench ## time longpass against its peers and print a table
+	$(BIN)/python -m benchmarks
+
+clean: ## delete .venv and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,16 @@
+"""longpass: low-pass recurrent neural networks.
+
+A chain of low-pass filter pools, each slower than the one before, keeps the past; small
+feed-forward layers learn to read it. Gradients over two or three steps are then enough to
+learn correlations over hundreds.
+
+- `longpass.memory`: the memories, for your own networks.
+- `longpass.theory`: what a memory remembers, in closed form.
+- `longpass.networks`: the networks of the paper.
+
+Nothing is imported here but the version, so that `import longpass` is free.
+"""
+
+from importlib.metadata import version
+
+__version__ = version("longpass")

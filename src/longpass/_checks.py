@@ -1,0 +1,64 @@
+"""Checks of what users pass in. Each message names the argument, its value and what is right."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def positive_int(name: str, value: Any) -> int:
+    """`value` as an int of at least 1."""
+    return int_within(name, value, 1, None)
+
+
+def int_within(name: str, value: Any, least: int, most: int | None) -> int:
+    """`value` as an int from `least` to `most` (None: no upper bound)."""
+    right = f"at least {least}" if most is None else f"{least} to {most}"
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: it must be a whole number, {right}") from None
+    if number < least or (most is not None and number > most):
+        raise ValueError(f"{name} is {number}: it must be {right}")
+    return number
+
+
+def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
+    """`value` as a finite float, above `above` and at least `least` where they are given."""
+    bounds = [f"above {above:g}"] if above is not None else []
+    bounds += [f"at least {least:g}"] if least is not None else []
+    right = " and ".join(["finite", *bounds])
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}: it must be a number, {right}") from None
+    low = (above is not None and number <= above) or (least is not None and number < least)
+    if not np.isfinite(number) or low:
+        raise ValueError(f"{name} is {number!r}: it must be {right}")
+    return number
+
+
+def rates_tuple(rates: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+    """`rates` as a tuple of floats in (0, 1], at least one."""
+    try:
+        array = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"rates is {rates!r}: it must be a sequence of numbers in (0, 1]") from None
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(
+            f"rates has shape {array.shape}: it must be a sequence of at least one number in (0, 1]"
+        )
+    for place, rate in enumerate(array):
+        if not 0.0 < rate <= 1.0:
+            raise ValueError(f"rates[{place}] is {rate!r}: it must be in (0, 1]")
+    return tuple(array.tolist())
+
+
+def one_of(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """`value` must be one of `choices`."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} is {value!r}: it must be one of {listed}")

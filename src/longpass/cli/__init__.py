@@ -1,0 +1,51 @@
+"""The console script `longpass`: one subcommand a dataclass, one file a subcommand.
+
+A command is a dataclass whose fields are its flags and whose `run` does the work: it may print
+to the console it is given and returns what `--json` prints. Heavy imports stay inside `run`, so
+that `--help` answers at once.
+"""
+
+import json
+import sys
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from longpass.cli._figure import Figure
+from longpass.cli._pools import Pools
+from longpass.cli._reproduce import Reproduce
+
+_TOUR = """Low-pass recurrent neural networks: a memory that learns long correlations from short
+gradients.
+
+A tour:
+  longpass pools --horizon 300       how many pools reach 300 steps back, and what each holds
+  longpass figure impulse            the windows through which pools see the past
+  longpass reproduce                 every figure there is so far
+
+Every command takes --json (one JSON object on standard output, nothing else) and says with
+--help what it does. Exit status: 0 success, 1 the command failed, 2 bad flags, 130 stopped.
+"""
+
+_Command = (
+    Annotated[Pools, tyro.conf.subcommand("pools")]
+    | Annotated[Figure, tyro.conf.subcommand("figure")]
+    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run one command and exit."""
+    command = tyro.cli(_Command, prog="longpass", description=_TOUR, args=args)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    # With --json, what is for people goes to standard error.
+    console = Console(stderr=command.json)
+    try:
+        result = command.run(console)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (ValueError, TypeError, OSError) as error:
+        Console(stderr=True).print(f"longpass: {error}", style="red", markup=False, highlight=False)
+        sys.exit(1)
+    if command.json:
+        print(json.dumps(result))

@@ -1,0 +1,35 @@
+"""`longpass figure NAME`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+from rich.console import Console
+
+FigureName = Literal["impulse", "frequency", "memory-trace", "schematic"]
+
+
+@dataclasses.dataclass
+class Figure:
+    """Draw one figure, as PNG (300 dpi) and SVG.
+
+    impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals
+    each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
+    schematic: the networks of the paper, drawn from live networks.
+    """
+
+    name: tyro.conf.Positional[FigureName]
+    """Which figure."""
+    out: Path = Path("results/figures")
+    """The folder that files go to; it is made if it is not there."""
+    json: bool = False
+    """Print one JSON object on standard output, and nothing else there."""
+
+    def run(self, console: Console) -> dict[str, Any]:
+        from longpass import studies
+
+        files = studies.draw(self.name, self.out)
+        for path in files:
+            console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+        return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

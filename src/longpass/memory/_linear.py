@@ -1,0 +1,208 @@
+"""Linear pools, p_t = A p_{t-1} + c u_t, in exact forms for every shape.
+
+- `scan_form`: the recursion, elementwise, one step after the other.
+- `chunk_form`: products with a table of impulse responses. Within a chunk of C steps the pools
+  are a (C, k + C) matrix times [the pools that enter the chunk; its C inputs]. A single chunk is
+  the plain product form; for long unrolls a scan over chunk ends, k x k, ties chunks together, so
+  that the cost stays linear in time.
+
+A start inside a chunk zeroes the table's entries across it: exact, whatever was there before. By
+linearity, blocking gradients is the same thing for tangents: they are cleared where state may not
+carry them.
+
+Here u is what enters pool 1 as it is: `a_1 h` for an input h, or a learned matrix's product.
+Pools come as a tuple of (time, size) arrays, fastest first: no form has to interleave them.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from longpass.memory._contract import block_gradient
+from longpass.theory import Wiring, transition
+
+# Measured on two CPU cores; see the table of forms in ARCHITECTURE.md.
+CHUNK = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """Which pools: their rates, fastest first, and how they are fed. Hashable, so static."""
+
+    rates: tuple[float, ...]
+    wiring: Wiring
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """What a pool multiplies with what it takes in (pool 1: nothing, by convention)."""
+        first, rest = self.rates[0], self.rates[1:]
+        chained = self.wiring == "chain"
+        return (1.0, *(rate if chained else rate / first for rate in rest))
+
+    def take(self, count: int) -> "Filter":
+        """The `count` fastest pools."""
+        return Filter(self.rates[:count], self.wiring)
+
+    def drop(self, count: int) -> "Filter":
+        """All but the `count` fastest pools."""
+        return Filter(self.rates[count:], self.wiring)
+
+    def drive_beyond(self, count: int, drive: Array, last: Array) -> Array:
+        """What drives `drop(count)`, where `last` is what pool number `count` holds."""
+        if self.wiring == "chain":
+            return self.rates[count] * last
+        return (self.rates[count] / self.rates[0]) * drive
+
+
+Pools = tuple[Float[Array, "time size"], ...]
+
+
+def step_pools(
+    filt: Filter, state: Float[Array, "k size"], drive: Float[Array, " size"]
+) -> list[Float[Array, " size"]]:
+    """One step of every pool: the definition that all forms share."""
+    pools, below = [], drive
+    for rate, gain, old in zip(filt.rates, filt.gains, state, strict=True):
+        pools.append(gain * below + (1.0 - rate) * old)
+        below = pools[-1] if filt.wiring == "chain" else drive
+    return pools
+
+
+def run(
+    filt: Filter,
+    state: Float[Array, "k size"],
+    drive: Float[Array, "time size"],
+    starts: Bool[Array, " time"] | None,
+    blocks: Bool[np.ndarray, " time"] | None,
+) -> Pools:
+    """All pools at all steps, by the fastest form. Differentiable in `state` and `drive`."""
+    if drive.shape[0] == 0:
+        return (drive,) * len(filt.rates)
+    if starts is not None and _on_cpu():
+        return scan_form(filt, state, drive, starts, blocks)
+    if blocks is None:
+        return chunk_form(filt, state, drive, starts)
+    cleared = jnp.asarray(blocks) if starts is None else starts | blocks
+    return _blocked_chunks(filt, state, drive, starts, cleared)
+
+
+def scan_form(filt: Filter, state, drive, starts, blocks) -> Pools:
+    """The recursion itself: best where starts are many and the batch is wide."""
+
+    def body(state, inputs):
+        u, start, block = inputs
+        state = block_gradient(state, block)
+        if start is not None:
+            state = tuple(jnp.where(start, jnp.zeros_like(pool), pool) for pool in state)
+        pools = tuple(step_pools(filt, state, u))
+        return pools, pools
+
+    length = drive.shape[0]
+    return jax.lax.scan(body, tuple(state), (drive, starts, blocks), unroll=length <= 4)[1]
+
+
+def chunk_form(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Pools:
+    """Products with the impulse table, over chunks of at most `chunk` steps."""
+    chunks = cut(filt, state, drive, starts, chunk)
+    pools = jnp.einsum(f"{chunks.table_axes},qrd->nqtd", chunks.table, chunks.rows)
+    return tuple(pool.reshape(-1, drive.shape[1])[: drive.shape[0]] for pool in pools)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _blocked_chunks(filt, state, drive, starts, cleared) -> Pools:
+    del cleared
+    return chunk_form(filt, state, drive, starts)
+
+
+@_blocked_chunks.defjvp
+def _blocked_chunks_jvp(filt, primals, tangents):
+    (state, drive, starts, cleared), (state_dot, drive_dot, _, _) = primals, tangents
+    form = scan_form if _on_cpu() else lambda *args: chunk_form(*args[:-1])
+    return (
+        _blocked_chunks(filt, state, drive, starts, cleared),
+        form(filt, state_dot, drive_dot, cleared, None),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunks:
+    """An unroll cut into q chunks of C steps, the last one padded with zeros.
+
+    `rows` (q, k + C, size) are what each chunk is made from: pools that enter it, then inputs.
+    `table` (n, t, r), or (q, n, t, r) where starts cut it, makes pool n at step t from row r.
+    `last` (k, size) are the pools after the last step.
+    """
+
+    rows: Float[Array, "q rows size"]
+    table: Float[Array, "*q k chunk rows"]
+    last: Float[Array, "k size"]
+
+    @property
+    def table_axes(self) -> str:
+        """The table's axes, for einsum."""
+        return "qntr" if self.table.ndim == 4 else "ntr"
+
+
+def cut(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Chunks:
+    """Cut an unroll into chunks and find the pools that enter each."""
+    length, size = drive.shape
+    k = len(filt.rates)
+    q = -(-length // chunk)
+    C = -(-length // q)
+    tail = length - (q - 1) * C  # steps of the last chunk that are real
+    inputs = jnp.pad(drive, ((0, q * C - length), (0, 0))).reshape(q, C, size)
+    table = jnp.asarray(_impulse_table(filt, C), drive.dtype)
+    if starts is not None:
+        segment = jnp.cumsum(jnp.pad(starts, (0, q * C - length)).reshape(q, C), axis=1)
+        source = jnp.pad(segment, ((0, 0), (k, 0)))  # entering pools belong to segment 0
+        same = segment[:, :, None] == source[:, None, :]
+        table = jnp.where(same[:, None], table, 0)
+
+    def leave(row: int, which: slice):
+        """(A, e) of chunks in `which`: pools after `row` = A @ entering pools + e."""
+        rule = table[..., row, :] if starts is None else table[which, :, row, :]
+        axes = "nr" if starts is None else "qnr"
+        return rule[..., :k], jnp.einsum(f"{axes},qrd->qnd", rule[..., k:], inputs[which])
+
+    carry, added = leave(C - 1, slice(0, q - 1))
+
+    def body(pools, inputs):
+        per_chunk, e = inputs
+        A = carry if per_chunk is None else per_chunk
+        return A @ pools + e, pools
+
+    final, before = jax.lax.scan(body, state, (None if starts is None else carry, added))
+    entering = jnp.concatenate([before, final[None]])
+    carry_tail, added_tail = leave(tail - 1, slice(q - 1, q))
+    A = carry_tail if starts is None else carry_tail[0]
+    return Chunks(
+        rows=jnp.concatenate([entering, inputs], axis=1),
+        table=table,
+        last=A @ final + added_tail[0],
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _impulse_table(filt: Filter, length: int) -> np.ndarray:
+    """(k, length, k + length): the pools at each step from entering pools and inputs."""
+    A, _ = transition(filt.rates, filt.wiring)
+    # With gain 1 into pool 1: a chain multiplies by the later rates, a bank by a_n / a_1.
+    c = np.cumprod(filt.gains) if filt.wiring == "chain" else np.array(filt.gains)
+    k = len(filt.rates)
+    table = np.zeros((k, length, k + length))
+    power, response = np.eye(k), c
+    responses = []
+    for t in range(length):
+        power, responses = A @ power, [*responses, response]
+        response = A @ response
+        table[:, t, :k] = power
+        table[:, t, k : k + t + 1] = np.stack(responses[::-1], axis=1)
+    return table
+
+
+def _on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
