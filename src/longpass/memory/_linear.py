@@ -82,7 +82,7 @@ def run(
     """All pools at all steps, by the fastest form. Differentiable in `state` and `drive`."""
     if drive.shape[0] == 0:
         return (drive,) * len(filt.rates)
-    if starts is not None and _on_cpu():
+    if starts is not None and on_cpu():
         return scan_form(filt, state, drive, starts, blocks)
     if blocks is None:
         return chunk_form(filt, state, drive, starts)
@@ -121,7 +121,7 @@ def _blocked_chunks(filt, state, drive, starts, cleared) -> Pools:
 @_blocked_chunks.defjvp
 def _blocked_chunks_jvp(filt, primals, tangents):
     (state, drive, starts, cleared), (state_dot, drive_dot, _, _) = primals, tangents
-    form = scan_form if _on_cpu() else lambda *args: chunk_form(*args[:-1])
+    form = scan_form if on_cpu() else lambda *args: chunk_form(*args[:-1])
     return (
         _blocked_chunks(filt, state, drive, starts, cleared),
         form(filt, state_dot, drive_dot, cleared, None),
@@ -204,5 +204,6 @@ def _impulse_table(filt: Filter, length: int) -> np.ndarray:
     return table
 
 
-def _on_cpu() -> bool:
+def on_cpu() -> bool:
+    """Whether programs run on the CPU, where short loops are cheap and wide products are not."""
     return jax.default_backend() == "cpu"

@@ -23,6 +23,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from longpass import _checks
+
 Rate = float | Float[Array, "*time size"]
 
 
@@ -46,6 +48,7 @@ class Projection(AbstractLink):
     matrices: Float[Array, "links size size"]
 
     def __init__(self, size: int, pools: int, *, dtype=None):
+        size, pools = _checks.positive_int("size", size), _checks.positive_int("pools", pools)
         self.matrices = jnp.tile(jnp.eye(size, dtype=dtype), (pools - 1, 1, 1))
 
     def __call__(self, n, below, drive, rate):
@@ -59,12 +62,10 @@ class OrthonormalTanh(AbstractLink):
     matrices: Float[Array, "links size size"]
 
     def __init__(self, size: int, pools: int, *, dtype=None, key: PRNGKeyArray):
+        size, pools = _checks.positive_int("size", size), _checks.positive_int("pools", pools)
         make = jax.nn.initializers.orthogonal()
-        keys = jax.random.split(key, pools)[1:]
         dtype = jnp.zeros((), dtype).dtype
-        self.matrices = jnp.stack([make(one, (size, size), dtype) for one in keys]).reshape(
-            pools - 1, size, size
-        )
+        self.matrices = make(key, (pools - 1, size, size), dtype)
 
     def __call__(self, n, below, drive, rate):
         del drive
@@ -82,6 +83,7 @@ class Gate(AbstractLink):
     biases: Float[Array, "links size"]
 
     def __init__(self, size: int, pools: int, *, dtype=None):
+        size, pools = _checks.positive_int("size", size), _checks.positive_int("pools", pools)
         self.matrices = jnp.zeros((pools - 1, size, size), dtype)
         self.biases = jnp.full((pools - 1, size), 3.0, dtype)
 

@@ -1,0 +1,91 @@
+"""The reader: one viewport a pool, and a summariser over all of them."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from longpass import _checks
+
+Normalise = Literal["none", "layer"]
+Activation = Callable[[Array], Array]
+
+
+class Reader(eqx.Module):
+    """Feed-forward layers from pool contents (and the input) to one summary.
+
+    Weights are truncated normal with variance 1 / fan-in, biases 0. Each method works on one step
+    or, with time as the first axis, on many.
+    """
+
+    normalise: Normalise = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+    input_viewport: Float[Array, "viewport input"] | None
+    viewports: Float[Array, "k viewport size"]
+    viewport_bias: Float[Array, " views"]
+    summariser: Float[Array, "summary views"]
+    summary_bias: Float[Array, " summary"]
+
+    def __init__(
+        self,
+        input_size: int | None,
+        pool_size: int,
+        pools: int,
+        viewport_size: int,
+        summary_size: int,
+        normalise: Normalise,
+        activation: Activation,
+        *,
+        dtype: Any,
+        key: PRNGKeyArray,
+    ):
+        """`input_size` None: the reader does not see the input."""
+        viewport_size = _checks.positive_int("viewport_size", viewport_size)
+        summary_size = _checks.positive_int("summary_size", summary_size)
+        _checks.one_of("normalise", normalise, get_args(Normalise))
+        if not callable(activation):
+            raise TypeError(
+                f"activation is {activation!r}: it must be a function, such as jax.nn.relu"
+            )
+        views = viewport_size * (pools + (input_size is not None))
+        dense = jax.nn.initializers.lecun_normal(in_axis=-1, out_axis=-2, batch_axis=())
+        each = jax.nn.initializers.lecun_normal(in_axis=-1, out_axis=-2, batch_axis=(0,))
+        input_key, pool_key, summary_key = jax.random.split(key, 3)
+        self.normalise = normalise
+        self.activation = activation
+        self.input_viewport = None
+        if input_size is not None:
+            self.input_viewport = dense(input_key, (viewport_size, input_size), dtype)
+        self.viewports = each(pool_key, (pools, viewport_size, pool_size), dtype)
+        self.viewport_bias = jnp.zeros(views, dtype)
+        self.summariser = dense(summary_key, (summary_size, views), dtype)
+        self.summary_bias = jnp.zeros(summary_size, dtype)
+
+    def view(self, n: int, pool: Float[Array, "*time size"]) -> Float[Array, "*time viewport"]:
+        """What viewport n (from 0) makes of pool n, before bias and activation."""
+        if self.normalise == "layer":
+            pool = _layer_norm(pool)
+        return pool @ self.viewports[n].T
+
+    def summarise(
+        self, x: Float[Array, "*time input"], views: list[Float[Array, "*time some_views"]]
+    ) -> Float[Array, "*time summary"]:
+        """The summary of what all viewports gave, with the input's."""
+        if self.input_viewport is not None:
+            views = [x @ self.input_viewport.T, *views]
+        seen = self.activation(jnp.concatenate(views, axis=-1) + self.viewport_bias)
+        return self.activation(seen @ self.summariser.T + self.summary_bias)
+
+
+def _layer_norm(pool: Float[Array, "*time size"]) -> Float[Array, "*time size"]:
+    """Mean 0 and variance 1 over the units, without parameters.
+
+    The constant keeps an empty pool at 0, and gradients into it bounded; it is small, because
+    slow pools hold little.
+    """
+    centred = pool - jnp.mean(pool, axis=-1, keepdims=True)
+    variance = jnp.mean(centred**2, axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt(variance + 1e-6)
