@@ -84,9 +84,7 @@ class AbstractReadPools(AbstractMemory):
 
     def step(self, state, x, start=False):
         check_step(self, state, x, start)
-        pools = step_linked(
-            self.pools, clear(state, start), self.write @ x, self.gradient_pools
-        )
+        pools = step_linked(self.pools, clear(state, start), self.write @ x, self.gradient_pools)
         views = [self.reader.view(n, pool) for n, pool in enumerate(pools)]
         return jnp.stack(pools), self.reader.summarise(x, views)
 

@@ -16,13 +16,14 @@ Pools come as a tuple of (time, size) arrays, fastest first: no form has to inte
 
 import dataclasses
 import functools
+from collections.abc import Iterable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from longpass.memory._contract import block_gradient
+from longpass.memory._contract import Starts, block_gradient
 from longpass.theory import Wiring, transition
 
 # Measured on two CPU cores; see the table of forms in ARCHITECTURE.md.
@@ -62,7 +63,7 @@ Pools = tuple[Float[Array, "time size"], ...]
 
 
 def step_pools(
-    filt: Filter, state: Float[Array, "k size"], drive: Float[Array, " size"]
+    filt: Filter, state: Iterable[Float[Array, " size"]], drive: Float[Array, " size"]
 ) -> list[Float[Array, " size"]]:
     """One step of every pool: the definition that all forms share."""
     pools, below = [], drive
@@ -76,7 +77,7 @@ def run(
     filt: Filter,
     state: Float[Array, "k size"],
     drive: Float[Array, "time size"],
-    starts: Bool[Array, " time"] | None,
+    starts: Starts,
     blocks: Bool[np.ndarray, " time"] | None,
 ) -> Pools:
     """All pools at all steps, by the fastest form. Differentiable in `state` and `drive`."""

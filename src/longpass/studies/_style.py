@@ -1,0 +1,70 @@
+"""How figures look, and how they are saved."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: told apart by the colour-blind, and by lightness in print.
+ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#666666",
+)
+# With dashes beside colours, neighbours differ in two ways.
+CYCLE = [
+    {"color": color, "linestyle": style}
+    for style in ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
+    for color in (BLUE, VERMILION, GREEN, PURPLE)
+]
+
+_SETTINGS: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "lines.linewidth": 1.3,
+    "legend.frameon": False,
+    # Equal input, equal file.
+    "svg.hashsalt": "longpass",
+    "svg.fonttype": "none",
+}
+
+
+def new(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, apart from any global state of matplotlib."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def styled():
+    """The settings under which a figure is drawn: a context manager."""
+    return matplotlib.rc_context(_SETTINGS)
+
+
+def save(figure: Figure, out: Path, name: str) -> list[Path]:
+    """Write `name`.png (300 dpi) and `name`.svg into folder `out`; their paths.
+
+    Each goes to a temporary name first, so that no half-written file bears the real one.
+    """
+    out = Path(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ValueError(f"out is {str(out)!r}, which is a file: it must be a folder") from None
+    paths = []
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        path = out / f"{name}.{kind}"
+        part = path.with_suffix(f".{kind}.part")
+        figure.savefig(part, format=kind, dpi=300, metadata=metadata)
+        part.replace(path)
+        paths.append(path)
+    return paths
