@@ -1,6 +1,13 @@
 """The paper's rates: powers of one base, which tile the past evenly on a logarithmic scale."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from longpass import _checks
+
+# Rates of pools, fastest first, each in (0, 1].
+Rates = Sequence[float] | np.ndarray
 
 
 def rates(base: float, pools: int) -> tuple[float, ...]:

@@ -35,9 +35,9 @@ class LSTM(AbstractMemory):
     input_size: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
     dtype: Any = eqx.field(static=True)
-    input_weight: Float[Array, "4*size input"]
-    recurrent_weight: Float[Array, "4*size size"]
-    bias: Float[Array, " 4*size"]
+    input_weight: Float[Array, "gates input"]
+    recurrent_weight: Float[Array, "gates size"]
+    bias: Float[Array, " gates"]
 
     def __init__(self, input_size: int, size: int, *, dtype: Any = None, key: PRNGKeyArray):
         self.input_size = _checks.positive_int("input_size", input_size)
@@ -66,7 +66,7 @@ class LSTM(AbstractMemory):
         projected = xs @ self.input_weight.T + self.bias
         return _scan(self._advance, state, projected, starts, block_every)
 
-    def _advance(self, state: LSTMState, projected: Float[Array, " 4*size"]):
+    def _advance(self, state: LSTMState, projected: Float[Array, " gates"]):
         gates = projected + self.recurrent_weight @ state.hidden
         i, f, g, o = jnp.split(gates, 4)
         cell = jax.nn.sigmoid(f) * state.cell + jax.nn.sigmoid(i) * jnp.tanh(g)
@@ -83,9 +83,9 @@ class GRU(AbstractMemory):
     input_size: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
     dtype: Any = eqx.field(static=True)
-    input_weight: Float[Array, "3*size input"]
-    recurrent_weight: Float[Array, "3*size size"]
-    bias: Float[Array, " 3*size"]
+    input_weight: Float[Array, "gates input"]
+    recurrent_weight: Float[Array, "gates size"]
+    bias: Float[Array, " gates"]
     candidate_bias: Float[Array, " size"]
 
     def __init__(self, input_size: int, size: int, *, dtype: Any = None, key: PRNGKeyArray):
@@ -115,7 +115,7 @@ class GRU(AbstractMemory):
         projected = xs @ self.input_weight.T + self.bias
         return _scan(self._advance, state, projected, starts, block_every)
 
-    def _advance(self, state: Float[Array, " size"], projected: Float[Array, " 3*size"]):
+    def _advance(self, state: Float[Array, " size"], projected: Float[Array, " gates"]):
         r, z, n = jnp.split(projected, 3)
         r_h, z_h, n_h = jnp.split(self.recurrent_weight @ state, 3)
         reset, update = jax.nn.sigmoid(r + r_h), jax.nn.sigmoid(z + z_h)

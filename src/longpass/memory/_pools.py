@@ -1,7 +1,6 @@
 """Pools as memories of their own: a chain, and the parallel bank that is its control."""
 
 import abc
-from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from longpass import _checks
+from longpass._rates import Rates
 from longpass.memory._contract import (
     AbstractMemory,
     block_gradient,
@@ -81,7 +81,7 @@ class PoolChain(AbstractPools):
     def __init__(
         self,
         size: int,
-        rates: Sequence[float],
+        rates: Rates,
         *,
         link: AbstractLink | None = None,
         dtype: Any = None,
@@ -113,7 +113,7 @@ class PoolBank(AbstractPools):
     rates: tuple[float, ...] = eqx.field(static=True)
     dtype: Any = eqx.field(static=True)
 
-    def __init__(self, size: int, rates: Sequence[float], *, dtype: Any = None):
+    def __init__(self, size: int, rates: Rates, *, dtype: Any = None):
         self.size = self.input_size = _checks.positive_int("size", size)
         self.rates = _checks.rates_tuple(rates)
         self.dtype = jnp.zeros((), dtype).dtype

@@ -71,7 +71,7 @@ class Reader(eqx.Module):
         return pool @ self.viewports[n].T
 
     def summarise(
-        self, x: Float[Array, "*time input"], views: list[Float[Array, "*time some_views"]]
+        self, x: Float[Array, "*time input"], views: list[Float[Array, "*time _"]]
     ) -> Float[Array, "*time summary"]:
         """The summary of what all viewports gave, with the input's."""
         if self.input_viewport is not None:

@@ -21,7 +21,7 @@ from longpass.memory._reader import Reader
 # Steps whose pools are held at once by the scan: enough to amortise a loop, few enough for caches.
 STRETCH = 64
 
-Views = list[Float[Array, "time some_views"]]
+Views = list[Float[Array, "time _"]]
 
 
 def read_frozen(

@@ -15,12 +15,13 @@ import scipy.signal
 from jaxtyping import Complex, Float, Int
 
 from longpass import _checks
+from longpass._rates import Rates
 
 Wiring = Literal["chain", "parallel"]
 
 
 def transition(
-    rates: Sequence[float], wiring: Wiring = "chain"
+    rates: Rates, wiring: Wiring = "chain"
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
     """(A, c) of p_t = A p_{t-1} + c h_t, over the pool axis.
 
@@ -39,7 +40,7 @@ def transition(
 
 
 def impulse_response(
-    rates: Sequence[float], length: int, wiring: Wiring = "chain"
+    rates: Rates, length: int, wiring: Wiring = "chain"
 ) -> Float[np.ndarray, "k length"]:
     """What an input of 1, t steps ago, adds to each pool now.
 
@@ -60,7 +61,7 @@ def impulse_response(
 
 
 def frequency_response(
-    rates: Sequence[float], omega: Sequence[float] | np.ndarray, wiring: Wiring = "chain"
+    rates: Rates, omega: Sequence[float] | np.ndarray, wiring: Wiring = "chain"
 ) -> Complex[np.ndarray, "k frequencies"]:
     """Gain and phase of each pool at angular frequencies `omega` (radians a step, 0 to pi)."""
     a = np.array(_checks.rates_tuple(rates))[:, None]
@@ -70,7 +71,7 @@ def frequency_response(
     return np.cumprod(single, axis=0) if wiring == "chain" else single
 
 
-def mean_delay(rates: Sequence[float], wiring: Wiring = "chain") -> Float[np.ndarray, " k"]:
+def mean_delay(rates: Rates, wiring: Wiring = "chain") -> Float[np.ndarray, " k"]:
     """Mean age, in steps, of what each pool holds: the centre of mass of its impulse response."""
     a = np.array(_checks.rates_tuple(rates))
     _checks.one_of("wiring", wiring, ("chain", "parallel"))
@@ -78,7 +79,7 @@ def mean_delay(rates: Sequence[float], wiring: Wiring = "chain") -> Float[np.nda
     return np.cumsum(single) if wiring == "chain" else single
 
 
-def spread(rates: Sequence[float], wiring: Wiring = "chain") -> Float[np.ndarray, " k"]:
+def spread(rates: Rates, wiring: Wiring = "chain") -> Float[np.ndarray, " k"]:
     """Standard deviation, in steps, of the age of what each pool holds: how wide its window is."""
     a = np.array(_checks.rates_tuple(rates))
     _checks.one_of("wiring", wiring, ("chain", "parallel"))
@@ -86,7 +87,7 @@ def spread(rates: Sequence[float], wiring: Wiring = "chain") -> Float[np.ndarray
     return np.sqrt(np.cumsum(single) if wiring == "chain" else single)
 
 
-def peak_delay(rates: Sequence[float], wiring: Wiring = "chain") -> Int[np.ndarray, " k"]:
+def peak_delay(rates: Rates, wiring: Wiring = "chain") -> Int[np.ndarray, " k"]:
     """The age, in steps, at which each pool's impulse response is largest (the earliest, if tied).
 
     A lone filter forgets from the first step: every peak of the bank is 0. Responses of the chain

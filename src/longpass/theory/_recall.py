@@ -6,18 +6,17 @@ onto the rows of K. `noise` says how exactly the contents are known: the standar
 white noise on each pool, for inputs of deviation 1.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Float
 
 from longpass import _checks
+from longpass._rates import Rates
 from longpass.theory._filters import Wiring, impulse_response
 
 
 def reconstruct(
     contents: Float[np.ndarray, "k *channels"],
-    rates: Sequence[float],
+    rates: Rates,
     length: int,
     *,
     wiring: Wiring = "chain",
@@ -42,7 +41,7 @@ def reconstruct(
 
 
 def memory_capacity(
-    rates: Sequence[float], length: int, *, wiring: Wiring = "chain", noise: float = 0.0
+    rates: Rates, length: int, *, wiring: Wiring = "chain", noise: float = 0.0
 ) -> Float[np.ndarray, " length"]:
     """How much of an input t steps ago a linear reader can recover, for t < `length`.
 

@@ -1,0 +1,1 @@
+"""Speed, as ratios between things timed in turn in one run: `make bench`."""

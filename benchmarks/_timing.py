@@ -1,0 +1,40 @@
+"""Timing several things in turn, so that a noisy machine disturbs them alike."""
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def time_in_turn(calls: dict[str, Callable[[], object]], seconds: float) -> dict[str, float]:
+    """Median seconds of each call (which must wait for its result), for about `seconds` in all.
+
+    Calls take turns, several at a time where they are short; each runs at least three times.
+    """
+    bursts = {}
+    for name, call in calls.items():
+        call()  # compile, allocate
+        begin = time.perf_counter()
+        call()
+        bursts[name] = max(1, round(0.005 / (time.perf_counter() - begin)))
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or min(map(len, times.values())) < 3:
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            for _ in range(bursts[name]):
+                call()
+            times[name].append((time.perf_counter() - begin) / bursts[name])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def machine() -> str:
+    """What this ran on, for the table's caption."""
+    model = platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = info.read_text().splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        model = f"{names[0]} × {len(names)}" if names else model
+    return f"{model}, {platform.system()}, Python {platform.python_version()}"

@@ -1,0 +1,97 @@
+"""Bad input gets an error that names the argument, its value and what is right."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from longpass.memory import GRU, LSTM, Concrete, Parallel, PoolBank, PoolChain
+from tests.memory.zoo import SIZES
+
+KEY = jax.random.key(0)
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
+
+def concrete(kind=Concrete, inputs=4, **options):
+    return kind(inputs, **{**SIZES, **options}, key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: PoolChain(0, [0.5]), ValueError, "size is 0: it must be at least 1"),
+        (lambda: PoolBank(2.5, [0.5]), TypeError, "size is 2.5: it must be a whole number"),
+        (lambda: PoolChain(3, [0.5, 1.5]), ValueError, r"rates\[1\] is .*1.5.*\(0, 1\]"),
+        (lambda: PoolBank(3, [float("nan")]), ValueError, r"rates\[0\] is .*nan"),
+        (lambda: PoolChain(3, "fast"), TypeError, "rates is 'fast'"),
+        (lambda: PoolChain(3, []), ValueError, "at least one number"),
+        (lambda: concrete(inputs=0), ValueError, "input_size is 0"),
+        (lambda: concrete(pool_size=-1), ValueError, "size is -1"),
+        (lambda: concrete(pools=0), ValueError, "pools is 0"),
+        (lambda: concrete(base=1.0), ValueError, "base is 1.0: it must be finite and above 1"),
+        (lambda: concrete(base="two"), TypeError, "base is 'two': it must be a number"),
+        (lambda: concrete(viewport_size=0), ValueError, "viewport_size is 0"),
+        (lambda: concrete(summary_size=0), ValueError, "summary_size is 0"),
+        (lambda: concrete(gradient_pools=4), ValueError, "gradient_pools is 4: it must be 0 to 3"),
+        (lambda: concrete(gradient_pools=-1), ValueError, "gradient_pools is -1"),
+        (lambda: concrete(normalise="batch"), ValueError, "normalise is 'batch'.*'layer'"),
+        (lambda: concrete(activation="relu"), TypeError, "activation is 'relu'"),
+        (lambda: concrete(link="rope"), ValueError, "link is 'rope'.*'projection'"),
+        (lambda: concrete(Parallel, link="gate"), ValueError, "link is 'gate': it must be 'none'"),
+        (lambda: LSTM(3, 0, key=KEY), ValueError, "size is 0"),
+        (lambda: GRU(True, 2, key=KEY), TypeError, "input_size is True"),
+    ],
+)
+def test_at_construction(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+MEMORIES = {
+    "PoolChain": PoolChain(4, [0.5, 0.2]),
+    "PoolBank": PoolBank(4, [0.5]),
+    "Concrete": concrete(),
+    "LSTM": LSTM(4, 3, key=KEY),
+    "GRU": GRU(4, 3, key=KEY),
+}
+XS = jnp.zeros((6, 4))
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+@pytest.mark.parametrize(
+    ("args", "error", "message"),
+    [
+        ((XS[:, :3],), ValueError, r"xs has shape \(6, 3\): it must be of shape \(6, 4\)"),
+        ((XS[0],), ValueError, r"xs has shape \(4,\).*for a batch, use jax.vmap"),
+        ((XS[None],), ValueError, r"xs has shape \(1, 6, 4\)"),
+        ((XS.astype(jnp.float32),), TypeError, "xs has dtype float32.*dtype float64"),
+        ((XS.astype(int),), TypeError, "xs has dtype int64"),
+        (([[0.0] * 4],), TypeError, "xs is .*it must be an array"),
+        ((XS, jnp.zeros(6)), TypeError, "starts has dtype float64.*dtype bool"),
+        ((XS, jnp.zeros(5, bool)), ValueError, r"starts has shape \(5,\).*\(6,\)"),
+        ((XS, jnp.zeros((6, 1), bool)), ValueError, r"starts has shape \(6, 1\)"),
+        ((XS, None, 0), ValueError, "block_every is 0: it must be at least 1"),
+        ((XS, None, 1.5), TypeError, "block_every is 1.5: it must be a whole number"),
+    ],
+)
+def test_of_unroll(name, args, error, message):
+    memory = MEMORIES[name]
+    with pytest.raises(error, match=message) as caught:
+        jax.eval_shape(lambda state: memory.unroll(state, *args), memory.initial_state())
+    if "block_every" not in message:
+        assert str(caught.value).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+def test_of_step(name):
+    memory = MEMORIES[name]
+    state = memory.initial_state()
+    with pytest.raises(ValueError, match=r"x has shape \(3,\): it must be of shape \(4,\)"):
+        memory.step(state, jnp.zeros(3))
+    with pytest.raises(TypeError, match=r"start has dtype int64.*dtype bool"):
+        memory.step(state, jnp.zeros(4), jnp.array(1))
+    with pytest.raises(TypeError, match="start is 1: it must be an array"):
+        memory.step(state, jnp.zeros(4), 1)
+    with pytest.raises(ValueError, match=r"state has shape \(1, "):
+        memory.step(jax.tree.map(lambda leaf: leaf[None], state), jnp.zeros(4))
+    with pytest.raises(TypeError, match=r"state is a .* it must be what initial_state"):
+        memory.step((state, state, state), jnp.zeros(4))
