@@ -26,7 +26,7 @@ reproduce: install ## draw the figures (into OUT, by default results/figures)
 	$(BIN)/longpass reproduce --out $(OUT)
 
 test: install lint ## lint, type-check and run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: install ## ruff and pyright alone
 	$(BIN)/ruff check
