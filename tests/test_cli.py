@@ -85,7 +85,7 @@ def test_without_json_a_table_is_printed(capsys):
         (("pools", "--pools", "3", "--horizon", "3"), 1, "give one"),
         (("figure", "sunset"), 2, "sunset"),
         (("paint",), 2, "paint"),
-        ((), 2, "required"),
+        ((), 2, "Missing subcommand"),
     ],
 )
 def test_bad_input_is_named_and_fails(capsys, args, code, message):

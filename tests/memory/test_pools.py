@@ -49,7 +49,7 @@ def test_chunks_are_the_scan(wiring, length, chunk):
     state = jax.random.normal(keys[0], (5, 3))
     drive = jax.random.normal(keys[1], (length, 3))
     for starts in (None, jax.random.bernoulli(keys[2], 0.2, (length,))):
-        expected = scan_form(filt, state, drive, starts, None)
+        expected = scan_form(filt, state, drive, starts)
         ours = chunk_form(filt, state, drive, starts, chunk)
         np.testing.assert_allclose(ours, expected, atol=1e-13)
 

@@ -84,9 +84,9 @@ class AbstractReadPools(AbstractMemory):
 
     def step(self, state, x, start=False):
         check_step(self, state, x, start)
-        pools = step_linked(self.pools, clear(state, start), self.write @ x, self.gradient_pools)
-        views = [self.reader.view(n, pool) for n, pool in enumerate(pools)]
-        return jnp.stack(pools), self.reader.summarise(x, views)
+        drive = self.write @ x
+        pools = jnp.stack(step_linked(self.pools, clear(state, start), drive, self.gradient_pools))
+        return pools, self.reader.summarise(x, [self.reader.view_all(pools)])
 
     def unroll(self, state, xs, starts=None, block_every=None):
         check_unroll(self, state, xs, starts, block_every)

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from longpass.memory._contract import Starts, block_gradient
+from longpass.memory._contract import Starts
 from longpass.theory import Wiring, transition
 
 # Measured on two CPU cores; see the table of forms in ARCHITECTURE.md.
@@ -83,27 +83,45 @@ def run(
     """All pools at all steps, by the fastest form. Differentiable in `state` and `drive`."""
     if drive.shape[0] == 0:
         return (drive,) * len(filt.rates)
-    if starts is not None and on_cpu():
-        return scan_form(filt, state, drive, starts, blocks)
-    if blocks is None:
-        return chunk_form(filt, state, drive, starts)
-    cleared = jnp.asarray(blocks) if starts is None else starts | blocks
-    return _blocked_chunks(filt, state, drive, starts, cleared)
+    cleared = starts
+    if blocks is not None:
+        cleared = jnp.asarray(blocks) if starts is None else starts | blocks
+    return _filtered(filt, state, drive, starts, cleared)
 
 
-def scan_form(filt: Filter, state, drive, starts, blocks) -> Pools:
+# The derivative is given by hand even where nothing is blocked: forward programs must be the same
+# for every `block_every`, or rounding might not be.
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _filtered(filt, state, drive, starts, cleared) -> Pools:
+    """Pools, whose tangents are cleared at `cleared`."""
+    del cleared
+    return _fastest(filt, state, drive, starts)
+
+
+@_filtered.defjvp
+def _filtered_jvp(filt, primals, tangents):
+    (state, drive, starts, cleared), (state_dot, drive_dot, _, _) = primals, tangents
+    pools = _filtered(filt, state, drive, starts, cleared)
+    return pools, _fastest(filt, state_dot, drive_dot, cleared)
+
+
+def _fastest(filt, state, drive, starts) -> Pools:
+    form = scan_form if starts is not None and on_cpu() else chunk_form
+    return form(filt, state, drive, starts)
+
+
+def scan_form(filt: Filter, state, drive, starts) -> Pools:
     """The recursion itself: best where starts are many and the batch is wide."""
 
     def body(state, inputs):
-        u, start, block = inputs
-        state = block_gradient(state, block)
+        u, start = inputs
         if start is not None:
             state = tuple(jnp.where(start, jnp.zeros_like(pool), pool) for pool in state)
         pools = tuple(step_pools(filt, state, u))
         return pools, pools
 
     length = drive.shape[0]
-    return jax.lax.scan(body, tuple(state), (drive, starts, blocks), unroll=length <= 4)[1]
+    return jax.lax.scan(body, tuple(state), (drive, starts), unroll=length <= 4)[1]
 
 
 def chunk_form(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Pools:
@@ -111,22 +129,6 @@ def chunk_form(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Pools:
     chunks = cut(filt, state, drive, starts, chunk)
     pools = jnp.einsum(f"{chunks.table_axes},qrd->nqtd", chunks.table, chunks.rows)
     return tuple(pool.reshape(-1, drive.shape[1])[: drive.shape[0]] for pool in pools)
-
-
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _blocked_chunks(filt, state, drive, starts, cleared) -> Pools:
-    del cleared
-    return chunk_form(filt, state, drive, starts)
-
-
-@_blocked_chunks.defjvp
-def _blocked_chunks_jvp(filt, primals, tangents):
-    (state, drive, starts, cleared), (state_dot, drive_dot, _, _) = primals, tangents
-    form = scan_form if on_cpu() else lambda *args: chunk_form(*args[:-1])
-    return (
-        _blocked_chunks(filt, state, drive, starts, cleared),
-        form(filt, state_dot, drive_dot, cleared, None),
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,15 +171,16 @@ def cut(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Chunks:
         axes = "nr" if starts is None else "qnr"
         return rule[..., :k], jnp.einsum(f"{axes},qrd->qnd", rule[..., k:], inputs[which])
 
-    carry, added = leave(C - 1, slice(0, q - 1))
+    final, entering = state, state[None]
+    if q > 1:
+        carry, added = leave(C - 1, slice(0, q - 1))
 
-    def body(pools, inputs):
-        per_chunk, e = inputs
-        A = carry if per_chunk is None else per_chunk
-        return A @ pools + e, pools
+        def body(pools, inputs):
+            per_chunk, e = inputs
+            return (carry if per_chunk is None else per_chunk) @ pools + e, pools
 
-    final, before = jax.lax.scan(body, state, (None if starts is None else carry, added))
-    entering = jnp.concatenate([before, final[None]])
+        final, before = jax.lax.scan(body, state, (None if starts is None else carry, added))
+        entering = jnp.concatenate([before, final[None]])
     carry_tail, added_tail = leave(tail - 1, slice(q - 1, q))
     A = carry_tail if starts is None else carry_tail[0]
     return Chunks(

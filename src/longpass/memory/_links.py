@@ -65,7 +65,8 @@ class OrthonormalTanh(AbstractLink):
         size, pools = _checks.positive_int("size", size), _checks.positive_int("pools", pools)
         make = jax.nn.initializers.orthogonal()
         dtype = jnp.zeros((), dtype).dtype
-        self.matrices = make(key, (pools - 1, size, size), dtype)
+        keys = jax.random.split(key, pools - 1)
+        self.matrices = jax.vmap(lambda one: make(one, (size, size), dtype))(keys)
 
     def __call__(self, n, below, drive, rate):
         del drive

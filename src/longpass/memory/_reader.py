@@ -70,6 +70,12 @@ class Reader(eqx.Module):
             pool = _layer_norm(pool)
         return pool @ self.viewports[n].T
 
+    def view_all(self, pools: Float[Array, "k size"]) -> Float[Array, " views"]:
+        """What all viewports make of all pools at one step: one product instead of k."""
+        if self.normalise == "layer":
+            pools = _layer_norm(pools)
+        return jnp.einsum("nvd,nd->nv", self.viewports, pools).ravel()
+
     def summarise(
         self, x: Float[Array, "*time input"], views: list[Float[Array, "*time _"]]
     ) -> Float[Array, "*time summary"]:

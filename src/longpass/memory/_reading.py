@@ -61,7 +61,7 @@ def read_by_scan(reader: Reader, first: int, filt, state, drive, starts, stretch
     length = drive.shape[0]
 
     def see(state, inputs):
-        pools = scan_form(filt, state, *inputs, blocks=None)
+        pools = scan_form(filt, state, *inputs)
         views = [reader.view(first + n, pool) for n, pool in enumerate(pools)]
         return jnp.stack([pool[-1] for pool in pools]), jnp.concatenate(views, axis=-1)
 

@@ -135,7 +135,7 @@ def pools_for(horizon: float, base: float) -> int:
 
     The mean delay of pool n is the sum of base^i - 1 over i <= n.
 
-    >>> pools_for(280, 2.0)
+    >>> pools_for(280.0, 2.0)
     8
     """
     horizon = _checks.real("horizon", horizon, least=0.0)
