@@ -81,7 +81,7 @@ def measure(batch: int, size: int, pools: int, steps: int, seconds: float) -> di
     starts = jax.random.bernoulli(jax.random.key(2), 0.01, (batch, steps))
     none = jnp.zeros((batch, steps), bool)
     lru = LRU(recurrent_size=size, hidden_size=size, key=jax.random.key(3))
-    carry = jax.tree.map(lambda leaf: leaf[None], lru.initialize_carry())
+    carry = lru.initialize_carry()
 
     def ours(memory, state, xs, starts):
         return memory.unroll(state, xs, starts)[1]

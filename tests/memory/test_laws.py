@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longpass.memory import plain_unroll
+from longpass.memory import _linear, _reading, plain_unroll
 from tests.memory.zoo import MEMORIES, sample, weigh
 
+# Long enough for every form: several chunks and stretches, the last of them ragged.
+LONG = 153
 # (length, starts or not, block_every): few, so that each program is compiled once and then runs on
-# many draws. Several chunks with a ragged last one, with and without starts; and a single chunk.
-CASES = ((75, True, 3), (75, False, 40), (32, False, None))
+# many draws.
+CASES = ((LONG, True, 3), (LONG, False, 40), (32, False, None))
 # All tests of a memory run in one process, which keeps its compiled programs.
 everywhere = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in MEMORIES]
@@ -91,6 +93,20 @@ def assert_fast_is_plain(memory, case, seed, chance, tolerance):
     assert_close(fast, plain, tolerance)
 
 
+@pytest.mark.parametrize("name", ["chain", "concrete", "concrete, layer", "parallel"])
+def test_forms_of_accelerators_are_plain_scan(name, monkeypatch):
+    """Elsewhere than on a CPU other forms are chosen: they must be as right."""
+    for module in (_linear, _reading):
+        monkeypatch.setattr(module, "on_cpu", lambda: False)
+    memory = build(name)
+    for length, with_starts, block_every in CASES:
+        state, xs, starts = sample(memory, length, 0)
+        starts = starts if with_starts else None
+        fast = differentiated.__wrapped__(fast_unroll, block_every)(memory, state, xs, starts)
+        plain = differentiated(plain_unroll, block_every)(memory, state, xs, starts)
+        assert_close(fast, plain)
+
+
 @everywhere
 def test_plain_scan_is_steps(name):
     memory = build(name)
@@ -103,25 +119,25 @@ def test_plain_scan_is_steps(name):
 
 
 @everywhere
-@given(cut=st.integers(1, 74), seed=st.integers(0, 2**16))
+@given(cut=st.integers(1, LONG - 1), seed=st.integers(0, 2**16))
 def test_packed_is_separate(name, cut, seed):
     """What was before a start leaves no trace: two sequences in one unroll are as each alone."""
     memory = build(name)
-    state, xs, _ = sample(memory, 75, seed)
-    _, ys = unroll(memory, state, xs, jnp.zeros(75, bool).at[cut].set(True))
+    state, xs, _ = sample(memory, LONG, seed)
+    _, ys = unroll(memory, state, xs, jnp.zeros(LONG, bool).at[cut].set(True))
     _, first = unroll(memory, state, xs)
     # Padded to one length behind its end: a memory cannot look ahead.
     alone = jnp.concatenate([xs[cut:], jnp.ones_like(xs[:cut])])
     _, second = unroll(memory, memory.initial_state(), alone)
     assert_close(ys[:cut], first[:cut])
-    assert_close(ys[cut:], second[: 75 - cut])
+    assert_close(ys[cut:], second[: LONG - cut])
 
 
 @everywhere
 def test_start_at_first_step_clears_the_state_given(name):
     memory = build(name)
-    state, xs, _ = sample(memory, 75, 1)
-    starts = jnp.zeros(75, bool).at[0].set(True)
+    state, xs, _ = sample(memory, LONG, 1)
+    starts = jnp.zeros(LONG, bool).at[0].set(True)
     cleared, gradients = differentiated(fast_unroll, 3)(memory, state, xs, starts)
     assert_close(cleared, unroll(memory, memory.initial_state(), xs))
     assert all(not leaf.any() for leaf in jax.tree.leaves(gradients[1]))
@@ -131,10 +147,10 @@ def test_start_at_first_step_clears_the_state_given(name):
 @pytest.mark.parametrize(("cuts", "with_starts"), [((1,), False), ((33,), True)])
 def test_any_chunking_is_the_whole(name, cuts, with_starts):
     memory = build(name)
-    state, xs, starts = sample(memory, 75, 7)
+    state, xs, starts = sample(memory, LONG, 7)
     starts = starts if with_starts else None
     whole = unroll(memory, state, xs, starts)
-    parts, edges = [], [0, *cuts, 75]
+    parts, edges = [], [0, *cuts, LONG]
     for begin, end in itertools.pairwise(edges):
         piece = None if starts is None else starts[begin:end]
         state, ys = unroll(memory, state, xs[begin:end], piece)
@@ -146,7 +162,7 @@ def test_any_chunking_is_the_whole(name, cuts, with_starts):
 @pytest.mark.parametrize("with_starts", [False, True])
 def test_block_every_leaves_outputs_equal_to_the_bit(name, with_starts):
     memory = build(name, jnp.float32)
-    state, xs, starts = sample(memory, 75, 2)
+    state, xs, starts = sample(memory, LONG, 2)
     starts = starts if with_starts else None
     outputs = [unroll(memory, state, xs, starts, m) for m in (None, 3)]
     in_training = [differentiated(fast_unroll, m)(memory, state, xs, starts)[0] for m in (None, 3)]
@@ -160,21 +176,21 @@ def test_block_every_leaves_outputs_equal_to_the_bit(name, with_starts):
 def test_block_every_cuts_what_stopping_by_hand_cuts(name, block_every, with_starts):
     """Unrolls of `block_every` steps, each begun from a state that passes no gradient."""
     memory = build(name)
-    state, xs, starts = sample(memory, 75, 3)
+    state, xs, starts = sample(memory, LONG, 3)
 
     def by_hand(memory, state, xs, starts, block_every):
         parts = []
-        # A Python loop over few blocks, and a scan over blocks of 3: 75 is 25 of them.
+        # A Python loop over few blocks, and a scan over blocks of 3: LONG is 51 of them.
         if block_every == 3:
 
             def block(state, inputs):
                 return plain_unroll(memory, jax.lax.stop_gradient(state), *inputs)
 
             state, first = plain_unroll(memory, state, xs[:3], starts[:3])
-            rest = (xs[3:].reshape(24, 3, -1), starts[3:].reshape(24, 3))
+            rest = (xs[3:].reshape(50, 3, -1), starts[3:].reshape(50, 3))
             state, ys = jax.lax.scan(block, state, rest)
-            return state, jnp.concatenate([first, ys.reshape(72, *memory.output_shape)])
-        for begin in range(0, 75, block_every):
+            return state, jnp.concatenate([first, ys.reshape(150, *memory.output_shape)])
+        for begin in range(0, LONG, block_every):
             if begin:
                 state = jax.lax.stop_gradient(state)
             state, ys = plain_unroll(memory, state, xs[begin : begin + block_every])

@@ -106,12 +106,12 @@ def _filtered_jvp(filt, primals, tangents):
 
 
 def _fastest(filt, state, drive, starts) -> Pools:
-    form = scan_form if starts is not None and on_cpu() else chunk_form
+    form = scan_form if on_cpu() else chunk_form
     return form(filt, state, drive, starts)
 
 
 def scan_form(filt: Filter, state, drive, starts) -> Pools:
-    """The recursion itself: best where starts are many and the batch is wide."""
+    """The recursion itself: elementwise, so bound by memory and not by arithmetic."""
 
     def body(state, inputs):
         u, start = inputs
@@ -209,5 +209,5 @@ def _impulse_table(filt: Filter, length: int) -> np.ndarray:
 
 
 def on_cpu() -> bool:
-    """Whether programs run on the CPU, where short loops are cheap and wide products are not."""
+    """Whether programs run on the CPU, where steps of a loop are cheap and products are not."""
     return jax.default_backend() == "cpu"

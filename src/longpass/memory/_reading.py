@@ -19,7 +19,7 @@ from longpass.memory._linear import Filter, cut, on_cpu, scan_form
 from longpass.memory._reader import Reader
 
 # Steps whose pools are held at once by the scan: enough to amortise a loop, few enough for caches.
-STRETCH = 64
+STRETCH = 128
 
 Views = list[Float[Array, "time _"]]
 
@@ -39,7 +39,8 @@ def read_frozen(
     state, drive = jax.lax.stop_gradient((state, drive))
     if drive.shape[0] == 0:
         return state, [reader.view(first + n, drive) for n in range(len(filt.rates))]
-    if reader.normalise == "none" and (starts is None or not on_cpu()):
+    long = starts is None and drive.shape[0] > STRETCH
+    if reader.normalise == "none" and (long or not on_cpu()):
         return read_by_chunks(reader, first, filt, state, drive, starts)
     return read_by_scan(reader, first, filt, state, drive, starts)
 
