@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass import _checks
 from longpass.envs import _params
-from longpass.envs._environment import Action, Environment
+from longpass.envs._environment import Action, Environment, once
 
 _CUES = 4
 _TRIAL = 7  # frames from one ball's start to the next one's
@@ -21,16 +21,19 @@ _BLANK, _PLAYER, _CUE, _TOP, _BOTTOM = range(5)
 _MAPS = np.array([m for m in np.ndindex(2, 2, 2, 2) if sum(m) == 2], np.int8)
 
 
-def _stencils() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per cell: is it in the phase marker; of which ball symbol (else -1); of which cue (else -1)."""
+_NOTHING, _HIDDEN = 255, 254  # of a stencil, and of what is compared with one: never equal
+
+
+def _stencils() -> tuple[np.ndarray, ...]:
+    """Per cell: its number; 1 in the phase marker; its ball symbol; its cue. Bytes, or _NOTHING."""
     row, col = np.indices((7, 12))
-    marker = ((row == 1) | (row == 2)) & ((col <= 1) | (col >= 10))
-    symbol = np.where((row == 3) | (row == 4), col // 6, -1).astype(np.int8)
-    cue = np.where(row >= 5, col // 3, -1).astype(np.int8)
-    return marker, symbol, cue
+    marker = np.where(((row == 1) | (row == 2)) & ((col <= 1) | (col >= 10)), 1, _NOTHING)
+    symbol = np.where((row == 3) | (row == 4), col // 6, _NOTHING)
+    cue = np.where(row >= 5, col // 3, _NOTHING)
+    return tuple(x.astype(np.uint8) for x in (12 * row + col, marker, symbol, cue))
 
 
-_MARKER, _SYMBOL, _CUE_BLOCK = _stencils()
+_STENCILS = _stencils()
 
 
 class CuedCatchParams(eqx.Module):
@@ -156,20 +159,28 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
             teaching,
             (last_taught - state.frame) // params.initial_cue_duration,
             _cue_of(hidden, trial),
-        ).astype(jnp.int8)
+        ).astype(jnp.uint8)
         # The first trial begins unseen, on the last frame of teaching: its cue comes a frame late.
         cue_on = teaching | (age < params.cue_duration + (trial == 0))
         symbol_on = teaching | (cue_on & params.always_show_ball_symbol)
-        cue_shown = jnp.where(cue_on, cue, jnp.int8(_CUES))
-        symbol_shown = jnp.where(symbol_on, hidden.cues_to_balls[cue], jnp.int8(2))
-        block = (_MARKER & teaching) | (_SYMBOL == symbol_shown) | (_CUE_BLOCK == cue_shown)
-
-        cell = jnp.arange(7 * 12, dtype=jnp.uint8).reshape(7, 12)
-        ball = jnp.where(teaching, 255, 12 + _FIRST_COLUMN - age).astype(jnp.uint8)  # the top one
+        ball = hidden.cues_to_balls[cue]
+        cue_shown = jnp.where(cue_on, cue, jnp.uint8(_HIDDEN))
+        symbol_shown = jnp.where(symbol_on, ball.astype(jnp.uint8), jnp.uint8(_HIDDEN))
+        marker_shown = teaching.astype(jnp.uint8)
+        top = jnp.where(teaching, _HIDDEN, 12 + _FIRST_COLUMN - age).astype(jnp.uint8)
+        bottom = jnp.where(teaching, jnp.uint8(_HIDDEN), top + jnp.uint8(12))
         player = (12 * state.row + _PLAYER_COLUMN).astype(jnp.uint8)
+
+        shown = once(
+            jnp.stack([top, bottom, player, cue_shown, symbol_shown, marker_shown])
+        )
+        top, bottom, player, cue_shown, symbol_shown, marker_shown = shown
+
+        cell, marker, symbol, cue_block = _STENCILS
         codes = jnp.where(cell == player, jnp.uint8(_PLAYER), jnp.uint8(_BLANK))
-        codes = jnp.where(cell == ball, jnp.uint8(_TOP), codes)
-        codes = jnp.where((cell == ball + 12) & ~teaching, jnp.uint8(_BOTTOM), codes)
+        codes = jnp.where(cell == top, jnp.uint8(_TOP), codes)
+        codes = jnp.where(cell == bottom, jnp.uint8(_BOTTOM), codes)
+        block = (marker == marker_shown) | (symbol == symbol_shown) | (cue_block == cue_shown)
         return jnp.where(block, jnp.uint8(_CUE), codes)
 
     def over(self, state: CuedCatchState, params: CuedCatchParams) -> Bool[Array, ""]:

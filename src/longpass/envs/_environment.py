@@ -146,8 +146,8 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     def observe(self, state: StateT, params: ParamsT) -> Observation:
         """The state as binary planes."""
-        codes = self.codes(state, params)
-        return (codes[..., None] == jnp.arange(len(self.planes), dtype=jnp.uint8)).astype(jnp.uint8)
+        codes = once(self.codes(state, params))
+        return (codes[..., None] == np.arange(len(self.planes), dtype=np.uint8)).astype(jnp.uint8)
 
     def board(self, state: StateT, params: ParamsT) -> UInt8[Array, "rows cols"]:
         """The state as character codes."""
@@ -252,3 +252,13 @@ def check_action(action: Any) -> None:
     if isinstance(action, np.ndarray | jax.Array) and np.ndim(action) == 0:
         action = np.asarray(action).item()
     _checks.int_within("action", action, 0, len(Action) - 1)
+
+
+def once(x: Array) -> Array:
+    """The same numbers (below the largest of their type), computed once.
+
+    XLA on a CPU computes what looks cheap again for every element that needs it, and a division
+    does not look cheap. The remainder by the largest number changes nothing and stops that: it
+    makes observations two to five times as fast.
+    """
+    return jax.lax.rem(x, jnp.asarray(jnp.iinfo(x.dtype).max, x.dtype))

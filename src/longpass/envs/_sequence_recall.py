@@ -10,16 +10,26 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass import _checks
 from longpass.envs import _params, _recall_paths
-from longpass.envs._environment import NO_LIMIT, Action, Environment
+from longpass.envs._environment import NO_LIMIT, Action, Environment, once
 from longpass.envs._recall_paths import COLS, LIGHT, LIGHTS, ROWS, START
 
 _BLANK, _WALL, _MASK, _PLAYER = 0, 1, 6, 7  # light k shows as plane 1 + k
 _STEP_COST = 0.005
 _SHORTEST = 2  # frames: demo stages set to less last this long
-_ROW, _COL = (x.astype(np.uint8) for x in np.indices((ROWS, COLS)))
-_BORDER = (_ROW == 0) | (_ROW == ROWS - 1) | (_COL == 0) | (_COL == COLS - 1)
-_PEN = (abs(_ROW.astype(int) - START[0]) <= 1) & (abs(_COL.astype(int) - START[1]) <= 1)
-_PEN &= (START[0] != _ROW) | (START[1] != _COL)
+_NOTHING = 255
+
+
+def _stencils() -> tuple[np.ndarray, ...]:
+    """Per cell: its column; its light; its plane while all is dark; 1 in the pen. As bytes."""
+    row, col = np.indices((ROWS, COLS))
+    border = (row == 0) | (row == ROWS - 1) | (col == 0) | (col == COLS - 1)
+    look = np.where(LIGHT > 0, _MASK, np.where(border, _WALL, _BLANK))
+    around = np.maximum(abs(row - START[0]), abs(col - START[1])) == 1
+    light, pen = np.where(LIGHT > 0, LIGHT, _NOTHING), np.where(around, 1, _NOTHING)
+    return tuple(x.astype(np.uint8) for x in (col, light, look, pen))
+
+
+_STENCILS = _stencils()
 
 
 class SequenceRecallParams(eqx.Module):
@@ -162,20 +172,22 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
     def codes(
         self, state: SequenceRecallState, params: SequenceRecallParams
     ) -> UInt8[Array, "17 21"]:
-        dark, lit, pause = stages(params)
+        dark, lit, _ = stages(params)
         demo = state.frame < first_free_frame(params)
         turn, place = state.frame // (dark + lit), state.frame % (dark + lit)
         shown = state.hidden.sequence[jnp.minimum(turn, params.sequence_length - 1)]
         shown = jnp.where((place >= dark) & (turn < params.sequence_length), shown, jnp.int8(0))
         shown = jnp.where(demo, shown, state.lit).astype(jnp.uint8)
+        shown, demo, row, column = once(
+            jnp.stack([shown, demo, state.row, state.col]).astype(jnp.uint8)
+        )
+        # The player's column, in his own row; elsewhere one that there is not.
+        player = jnp.where(np.arange(ROWS, dtype=np.uint8) == row, column, jnp.uint8(_NOTHING))[:, None]
 
-        light = np.asarray(LIGHT, np.uint8)
-        background = np.where(_BORDER, np.uint8(_WALL), np.uint8(_BLANK))
-        codes = jnp.where(light == 0, background, jnp.uint8(_MASK))
-        codes = jnp.where((light == shown) & (light > 0), shown + jnp.uint8(1), codes)
-        player = (state.row.astype(jnp.uint8) == _ROW) & (state.col.astype(jnp.uint8) == _COL)
-        codes = jnp.where(player, jnp.uint8(_PLAYER), codes)
-        return jnp.where(_PEN & demo, jnp.uint8(_WALL), codes)
+        col, light, dark_look, pen = _STENCILS
+        codes = jnp.where(light == shown, shown + jnp.uint8(1), dark_look)
+        codes = jnp.where(col == player, jnp.uint8(_PLAYER), codes)
+        return jnp.where(pen == demo, jnp.uint8(_WALL), codes)
 
     def over(self, state: SequenceRecallState, params: SequenceRecallParams) -> Bool[Array, ""]:
         return state.frame >= state.limit

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass.envs import _params
 from longpass.envs import _t_maze_world as world
-from longpass.envs._environment import NO_LIMIT, Action, Environment
+from longpass.envs._environment import NO_LIMIT, Action, Environment, once
 from longpass.envs._speckle import AbstractSpeckle, HashedSpeckle
 
 _BLANK, _WALL, _PLAYER, _CUE, _MARK = range(5)
@@ -20,6 +20,8 @@ _FIRST_CAMERA = (3, 89)
 _LAST_CAMERA_COL = world.COLS - world.VIEW_COLS
 _ROW_MOVES = np.array([-1, 1, 0, 0, 0], np.int32)  # by action
 _COL_MOVES = np.array([0, 0, -1, 1, 0], np.int32)
+# The cue at the left and at the right edge of the view, as bits of a row's word.
+_CUE_WORDS = np.array([sum(1 << 2 * col for col in cols) for cols in ((0, 1), (9, 10))], np.uint32)
 
 
 class TMazeParams(eqx.Module):
@@ -187,28 +189,30 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
 
     def codes(self, state: TMazeState, params: TMazeParams) -> UInt8[Array, "7 11"]:
         corner = state.camera + state.shift
-        row = (corner[0] + jnp.arange(world.VIEW_ROWS)) % world.ROWS
+        row = (corner[0] + np.arange(world.VIEW_ROWS)) % world.ROWS
         first = corner[1] % world.COLS
-        packed = jnp.asarray(world.VIEW)[row * world.COLS + first]  # [7]
-        # The only marks in the teleporter's row are the teleporter.
-        marks = jnp.where(row == world.TELEPORTER_ROW, _is_open(state.frame, params), True)
-        mark = jnp.where(marks, _MARK, _BLANK).astype(jnp.uint8)[:, None]
+        view_row, view_col = np.arange(world.VIEW_ROWS), np.arange(world.VIEW_COLS)
 
-        view_col = np.arange(world.VIEW_COLS)
+        # A row of the view is one word, two bits a cell; first what the world has there.
+        word = jnp.asarray(world.VIEW)[row * world.COLS + first]  # [7]
+        low, high = word & world.LOW_BITS, (word >> 1) & world.LOW_BITS
         col = first + view_col
         col = jnp.where(col >= world.COLS, col - world.COLS, col)
-        kept = state.hidden.speckle.kept(row[:, None] * world.COLS + col)
-        kind = (packed[:, None] >> (2 * view_col).astype(np.uint32)) & 3  # [7, 11]
-        wall = (kind == world.VIEW_WALL) | ((kind == world.VIEW_DIRT) & kept)
-        codes = jnp.where(kind == world.VIEW_MARK, mark, jnp.uint8(_BLANK))
-        codes = jnp.where(wall, jnp.uint8(_WALL), codes)
+        kept = state.hidden.speckle.kept(row[:, None] * world.COLS + col).astype(jnp.uint32)
+        kept = jnp.sum(kept << (2 * view_col).astype(np.uint32), axis=1, dtype=jnp.uint32)
+        wall = low & (~high | kept)  # walls, and dirt that is drawn
+        # The only marks in the teleporter's row are the teleporter.
+        marks = (row != world.TELEPORTER_ROW) | _is_open(state.frame, params)
+        mark = jnp.where(marks, high & ~low, jnp.uint32(0))
+        # Then the cue over it: a wall and a mark at once.
+        side = jnp.asarray(_CUE_WORDS)[state.hidden.which_goal.astype(jnp.int32)]
+        cue = jnp.where((view_row >= 4) & _cue_shown(state, params), side, jnp.uint32(0))
+        word = once(wall | (mark << 1) | cue | (cue << 1))
+        player = jnp.where(view_row == _PLAYER_ROW, state.player_col, -1).astype(jnp.uint8)
 
-        view_row = np.arange(world.VIEW_ROWS)[:, None]
-        side = np.where(view_col <= 1, 0, np.where(view_col >= 9, 1, 2)).astype(np.int8)
-        cue_side = jnp.where(_cue_shown(state, params), state.hidden.which_goal, jnp.int8(3))
-        codes = jnp.where((view_row >= 4) & (side == cue_side), jnp.uint8(_CUE), codes)
-        player = (view_row == _PLAYER_ROW) & (view_col == state.player_col)
-        return jnp.where(player, jnp.uint8(_PLAYER), codes)
+        look = (word[:, None] >> (2 * view_col).astype(np.uint32)).astype(jnp.uint8) & 3
+        codes = jnp.where(look >= 2, jnp.uint8(_MARK + 2) - look, look)  # 2 mark, 3 cue
+        return jnp.where(view_col.astype(np.uint8) == player[:, None], jnp.uint8(_PLAYER), codes)
 
     def over(self, state: TMazeState, params: TMazeParams) -> Bool[Array, ""]:
         return state.frame >= state.limit

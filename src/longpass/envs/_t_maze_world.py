@@ -62,6 +62,8 @@ WALL_BITS, PAD_BITS, TELEPORTER_BITS = 3, 7, 11
 
 VIEW_BLANK, VIEW_WALL, VIEW_MARK, VIEW_DIRT = range(4)
 """Two bits a cell: a mark is a pad or the teleporter, which look alike."""
+LOW_BITS = np.uint32(sum(1 << 2 * col for col in range(VIEW_COLS)))
+"""The lower bit of each cell in a row of the view."""
 
 
 def around_table(world: np.ndarray) -> np.ndarray:
