@@ -34,3 +34,5 @@ from longpass.envs._episode import play as play
 from longpass.envs._replay import Outcome as Outcome
 from longpass.envs._replay import find as find
 from longpass.envs._replay import replay as replay
+from longpass.envs._scripted import perfect_actions as perfect_actions
+from longpass.envs._scripted import random_actions as random_actions

@@ -67,6 +67,13 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
     planes: ClassVar[str]
     """The character that each feature plane stands for, in order."""
 
+    # Environments hold nothing: two of a kind are the same, so that they share compiled functions.
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     @property
     @abc.abstractmethod
     def default_params(self) -> ParamsT:
