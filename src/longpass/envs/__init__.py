@@ -36,3 +36,5 @@ from longpass.envs._replay import find as find
 from longpass.envs._replay import replay as replay
 from longpass.envs._scripted import perfect_actions as perfect_actions
 from longpass.envs._scripted import random_actions as random_actions
+from longpass.envs._palette import COLOURS as COLOURS
+from longpass.envs._palette import paint as paint
