@@ -42,9 +42,9 @@ def measure(env: Environment[Any, Any, Any], copies: int, repeats: int = 3) -> R
         state, _, total = carry
         action_key, *step_keys = jax.random.split(key, 1 + copies)
         actions = jax.random.randint(action_key, (copies,), 0, len(Action))
-        observation, state, reward, *_ = jax.vmap(
-            functools.partial(auto.step, params=params)
-        )(jnp.stack(step_keys), state, actions)
+        observation, state, reward, *_ = jax.vmap(functools.partial(auto.step, params=params))(
+            jnp.stack(step_keys), state, actions
+        )
         # The observation is carried, so that it has to be there after every step.
         return (state, observation, total + reward), None
 

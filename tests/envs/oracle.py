@@ -34,9 +34,7 @@ class Catch:
         else:
             trial, j = divmod(self.f - self.last_taught, 7)
             duration = self.p["cue_duration"]
-            seen = (
-                1 <= j <= min(duration, 6) if trial == 0 else j <= min(duration, 7) - 1
-            )
+            seen = 1 <= j <= min(duration, 6) if trial == 0 else j <= min(duration, 7) - 1
             if seen:
                 cue = self.cues[trial]
                 if self.p["always_show_ball_symbol"]:
@@ -87,9 +85,7 @@ def maze_kind(r, c):
     for k in range(6):
         a, lo, hi = 12 + 11 * k, LO[k], HI[k]
         left_leg, right_leg = lo <= c <= lo + 4, hi - 4 <= c <= hi
-        if (a <= r <= a + 3 and lo <= c <= hi) or (
-            a + 4 <= r <= a + 7 and (left_leg or right_leg)
-        ):
+        if (a <= r <= a + 3 and lo <= c <= hi) or (a + 4 <= r <= a + 7 and (left_leg or right_leg)):
             in_left, in_right = lo + 1 <= c <= lo + 3, hi - 3 <= c <= hi - 1
             if r == a + 6 and in_left:
                 return "l"

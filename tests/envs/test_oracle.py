@@ -51,7 +51,11 @@ def compare(env, params, hidden, game, actions):
     episode = play(env, params, hidden, actions[:steps])
     theirs = np.array(boards).view(np.uint32).reshape(steps + 1, env.rows, env.cols)
     different = np.argwhere(theirs != episode.boards)
-    assert different.size == 0, (params, different[0], "\n".join(map("".join, boards[different[0][0]])))
+    assert different.size == 0, (
+        params,
+        different[0],
+        "\n".join(map("".join, boards[different[0][0]])),
+    )
     np.testing.assert_allclose(episode.rewards, rewards, atol=1e-6)
     np.testing.assert_array_equal(episode.over, over)
     np.testing.assert_array_equal(episode.discounts, 1.0 - np.array(over))
@@ -117,7 +121,9 @@ def test_t_maze(seed):
         params = TMazeParams(
             level=int(rng.integers(6)),
             cue_after_teleport=bool(rng.integers(2)),
-            timeout_frames=int(rng.choice([-1, 1, 2, 40, 110, 400], p=[0.4, 0.02, 0.03, 0.15, 0.2, 0.2])),
+            timeout_frames=int(
+                rng.choice([-1, 1, 2, 40, 110, 400], p=[0.4, 0.02, 0.03, 0.15, 0.2, 0.2])
+            ),
             teleport_delay=int(rng.integers(0, 8)),
             limbo_time=int(rng.choice([0, 3, 4, 5, 9])),
         )

@@ -171,9 +171,7 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         bottom = jnp.where(teaching, jnp.uint8(_HIDDEN), top + jnp.uint8(12))
         player = (12 * state.row + _PLAYER_COLUMN).astype(jnp.uint8)
 
-        shown = once(
-            jnp.stack([top, bottom, player, cue_shown, symbol_shown, marker_shown])
-        )
+        shown = once(jnp.stack([top, bottom, player, cue_shown, symbol_shown, marker_shown]))
         top, bottom, player, cue_shown, symbol_shown, marker_shown = shown
 
         cell, marker, symbol, cue_block = _STENCILS

@@ -14,7 +14,6 @@ from longpass import _checks
 from longpass.envs._spaces import Binary, Discrete
 
 
-
 class Params(Protocol):
     """What every record of parameters says."""
 
@@ -27,7 +26,9 @@ StateT = TypeVar("StateT")
 HiddenT = TypeVar("HiddenT")
 
 Observation = UInt8[Array, "rows cols planes"]
-Step = tuple[Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]]
+Step = tuple[
+    Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]
+]
 
 NO_LIMIT = np.iinfo(np.int32).max
 """The frame on which an episode without a time limit would time out."""

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,9 +50,7 @@ _GAMES = {
     "t_maze": _Game(
         TMaze(), TMazeParams, _FIVE, (0, 6), ("which_goal", "speckle_packed", "speckle_shape")
     ),
-    "sequence_recall": _Game(
-        SequenceRecall(), SequenceRecallParams, _FIVE, (0, 6), ("sequence",)
-    ),
+    "sequence_recall": _Game(SequenceRecall(), SequenceRecallParams, _FIVE, (0, 6), ("sequence",)),
 }
 _FRAMES = ("boards", "rewards", "discounts", "game_over")
 
@@ -113,14 +112,14 @@ def _load(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise ValueError("there is no such file")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
-    except (ValueError, EOFError, OSError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+        # Opened here, not by NumPy, which leaves damaged files open.
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("it holds a single array")
+            return {key: archive[key] for key in archive.files}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"damaged, or not an .npz file: {error}") from error
-    except Exception as error:  # zlib has an error class of its own for broken streams
-        if type(error).__module__ != "zlib":
-            raise
-        raise ValueError(f"damaged: {error}") from error
 
 
 def _game_of(record: dict[str, np.ndarray]) -> _Game:
@@ -131,8 +130,10 @@ def _game_of(record: dict[str, np.ndarray]) -> _Game:
     game = _GAMES[name]
     _need(record, ("params", "actions", *_FRAMES, *game.hidden))
     if record["actions"].ndim != 1 or not np.issubdtype(record["actions"].dtype, np.integer):
-        raise ValueError(f"actions has shape {record['actions'].shape} and dtype "
-                         f"{record['actions'].dtype}: it must be one whole number a step")
+        raise ValueError(
+            f"actions has shape {record['actions'].shape} and dtype "
+            f"{record['actions'].dtype}: it must be one whole number a step"
+        )
     frames = len(record["actions"]) + 1
     for key in _FRAMES:
         cells = (game.env.rows, game.env.cols) if key == "boards" else ()
@@ -185,10 +186,10 @@ def _hidden_of(record: dict[str, np.ndarray], game: _Game) -> Any:
     if game.env.name == "sequence_recall":
         return SequenceRecallHidden(jnp.asarray(record["sequence"]))
     bits = np.unpackbits(record["speckle_packed"])
-    if tuple(record["speckle_shape"]) != world.WORLD.shape or bits.size < world.WORLD.size:
+    shape = tuple(record["speckle_shape"].tolist())
+    if shape != world.WORLD.shape or bits.size < world.WORLD.size:
         raise ValueError(
-            f"speckle has shape {tuple(record['speckle_shape'])} in {bits.size} bits: it must be "
-            f"{world.WORLD.shape}"
+            f"speckle has shape {shape} in {bits.size} bits: it must be {world.WORLD.shape}"
         )
     mask = bits[: world.WORLD.size].reshape(world.WORLD.shape)
     return TMazeHidden(jnp.asarray(record["which_goal"]), GivenSpeckle.of(mask))

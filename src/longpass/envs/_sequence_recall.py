@@ -182,7 +182,9 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
             jnp.stack([shown, demo, state.row, state.col]).astype(jnp.uint8)
         )
         # The player's column, in his own row; elsewhere one that there is not.
-        player = jnp.where(np.arange(ROWS, dtype=np.uint8) == row, column, jnp.uint8(_NOTHING))[:, None]
+        player = jnp.where(np.arange(ROWS, dtype=np.uint8) == row, column, jnp.uint8(_NOTHING))[
+            :, None
+        ]
 
         col, light, dark_look, pen = _STENCILS
         codes = jnp.where(light == shown, shown + jnp.uint8(1), dark_look)

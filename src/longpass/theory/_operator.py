@@ -33,4 +33,3 @@ def history_operator(base: float, length: int) -> Float[np.ndarray, "length leng
         rows[t] = row
         row = row @ M
     return rows
-
