@@ -116,7 +116,7 @@ class Maze:
         return max(0, self.p["teleport_delay"] - 1)
 
     def kind(self, n, s, cell):
-        return KIND[(n[0] + s[0] + cell[0]) % 77, (n[1] + s[1] + cell[1]) % 191]
+        return str(KIND[(n[0] + s[0] + cell[0]) % 77, (n[1] + s[1] + cell[1]) % 191])
 
     def cue_cells(self):
         cols = (0, 1) if self.goal == 0 else (9, 10)

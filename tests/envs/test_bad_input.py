@@ -1,5 +1,7 @@
 """Bad input is refused with a message that names the setting, its value and what is right."""
 
+from typing import Any, cast
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -72,11 +74,12 @@ def test_values_of_the_wrong_kind(record, setting, value):
 def test_actions_outside_the_space(env):
     _, state = env.reset(KEY)
     for stepper in (env, AutoReset(env)):
-        for action in (-1, 5, np.int64(7), jnp.int32(9)):
+        wrong: list[Any] = [-1, 5, np.int64(7), jnp.int32(9)]
+        for action in wrong:
             with pytest.raises(ValueError, match=r"action is -?\d+: it must be 0 to 4"):
                 stepper.step(KEY, state, action)
         with pytest.raises(TypeError, match="action is"):
-            stepper.step(KEY, state, 0.5)
+            stepper.step(KEY, state, cast(Any, 0.5))
     with pytest.raises(ValueError, match="action is 5"):
         play(env, env.default_params, state.hidden, [0, 5])
 
@@ -106,7 +109,7 @@ def test_hidden_draws():
     with pytest.raises(ValueError, match="which_goal is 2"):
         TMaze().reset(KEY, hidden=TMazeHidden(jnp.int8(2), given))
     with pytest.raises(TypeError, match="speckle is ndarray"):
-        TMaze().reset(KEY, hidden=TMazeHidden(jnp.int8(1), np.ones((77, 191))))
+        TMaze().reset(KEY, hidden=TMazeHidden(jnp.int8(1), cast(Any, np.ones((77, 191)))))
 
 
 def test_a_given_speckle_does_not_go_on_by_itself():

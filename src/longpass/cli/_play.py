@@ -44,7 +44,7 @@ class Play:
             raise ValueError("play draws on a terminal: its output must not go to a file or pipe")
         env, params = environment(self.task)
         game = _Game(env, params, self.seed)
-        scores = []
+        finished = []
         with keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
             leaving = False
             while not leaving:
@@ -52,14 +52,14 @@ class Play:
                 key = self._next_key(pressed, game.over)
                 leaving = key == "quit"
                 if key == "n":
-                    scores += [game.score] if game.over else []
+                    finished += [(game.score, game.best)] if game.over else []
                     game.restart()
                 elif not leaving and not game.over:
                     game.step(key)
-        scores += [game.score] if game.over else []
-        for score in scores:
-            console.print(f"{env.title}: {score:.3f} of {env.max_score(params):.3f} at best")
-        return {"command": "play", "task": env.name, "scores": scores}
+        finished += [(game.score, game.best)] if game.over else []
+        for score, best in finished:
+            console.print(f"{env.title}: {score:.3f} of {best:.3f} at best", highlight=False)
+        return {"command": "play", "task": env.name, "scores": [score for score, _ in finished]}
 
     def _next_key(self, pressed: Keys, over: bool) -> str | None:
         """The last key of this frame's time; None if there was none."""
@@ -89,6 +89,11 @@ class _Game:
         _, self._state = self._env.reset(self._key, self._params)
         self.frame, self.score = 0, 0.0
         self.over = bool(self._env.over(self._state, self._params))
+
+    @property
+    def best(self) -> float:
+        """What a perfect player earns in this episode."""
+        return self._env.max_score(self._params, self._state.hidden)
 
     def restart(self) -> None:
         self._seed += 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 _ESCAPE_WAIT = 0.05  # seconds in which the rest of an arrow key follows, also over a slow line
 _ARROWS = {b"A": "up", b"B": "down", b"C": "right", b"D": "left"}
-_NAMES = {b" ": "space", b"\x03": "quit", b"\x04": "quit", b"q": "quit", b"Q": "quit"}
+_NAMES = {b" ": "space", b"\x04": "quit", b"q": "quit", b"Q": "quit"}
 
 
 class Keys:

@@ -1,6 +1,6 @@
 """Cued Catch: learn four cues, then catch the ball that each one names, trial after trial."""
 
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import equinox as eqx
 import jax
@@ -48,10 +48,14 @@ class CuedCatchParams(eqx.Module):
     always_show_ball_symbol: bool | Bool[Array, ""] = False
     """Show which ball is meant beside each trial's cue, so that nothing need be remembered."""
     reward_sigma: float = eqx.field(static=True, default=0.0)
-    """Deviation of noise on the reward of trials that pay. Fixed when compiling: 0 costs nothing."""
+    """Deviation of noise on the reward of trials that pay. Fixed when compiling: 0 is free."""
     reward_free_trials: int | Int[Array, ""] = 40
     """How many of the first trials pay nothing: the memory must hold for longer."""
-    truncate_at_timeout: ClassVar[bool] = False  # there is no time limit
+
+    @property
+    def truncate_at_timeout(self) -> bool:
+        """There is no time limit: every episode has one length."""
+        return False
 
     def __check_init__(self):
         _params.whole("initial_cue_duration", self.initial_cue_duration, 1, 10**8)
@@ -185,7 +189,7 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         return state.frame >= _last_taught(params) + _TRIAL * params.num_trials
 
     def timed_out(self, state: CuedCatchState, params: CuedCatchParams) -> Bool[Array, ""]:
-        return jnp.asarray(False)  # there is no time limit: every episode has one length
+        return jnp.asarray(False)
 
     def phase(self, state: CuedCatchState, params: CuedCatchParams) -> str:
         if self.over(state, params):

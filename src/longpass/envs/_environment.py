@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
@@ -177,8 +178,8 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
     def _step(
         self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
     ) -> Step[StateT]:
-        state, *rest = self._transition(key, state, action, params)
-        return self.observe(state, params), state, *rest
+        state, reward, terminated, truncated, info = self._transition(key, state, action, params)
+        return self.observe(state, params), state, reward, terminated, truncated, info
 
     def _transition(
         self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
@@ -255,7 +256,7 @@ def select(which: Bool[Array, ""], yes: PyTree, no: PyTree) -> PyTree:
 
 def check_action(action: Any) -> None:
     """Refuse an action outside the space, if its value is known."""
-    if isinstance(action, jax.core.Tracer):
+    if isinstance(action, Tracer):
         return
     if isinstance(action, np.ndarray | jax.Array) and np.ndim(action) == 0:
         action = np.asarray(action).item()

@@ -1,6 +1,7 @@
 """One whole episode in one compiled call: for replays, films, figures and tests."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Generic
 
 import equinox as eqx
@@ -33,7 +34,7 @@ def play(
     env: Environment[ParamsT, StateT, HiddenT],
     params: ParamsT,
     hidden: HiddenT,
-    actions: np.ndarray | list[int],
+    actions: np.ndarray | Sequence[int],
     key: PRNGKeyArray | None = None,
 ) -> Episode[StateT]:
     """Play these actions in an episode with these hidden draws.

@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from longpass import _checks
 
@@ -41,7 +42,7 @@ def time_limit(name: str, value: Any) -> None:
 
 def _known(value: Any) -> list[Any]:
     """The values to check, as Python's own; none if they are traced."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return []
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return np.asarray(value).reshape(-1).tolist()

@@ -68,6 +68,11 @@ class Walk:
     """The frame that ends the episode."""
 
 
+def _cells_of(light: int) -> np.ndarray:
+    """The places of a light's cells among those of all lights."""
+    return np.flatnonzero(np.equal(_CELL_LIGHT, light))
+
+
 def _search(start: tuple[int, int]) -> tuple[np.ndarray, dict[tuple[int, int], list[int]]]:
     """Fewest moves from a cell to entering each cell of the lights, and the actions of each way.
 
@@ -111,7 +116,7 @@ def best_walk(sequence: tuple[int, ...], clock: Clock) -> Walk:
     count = len(sequence)
     # least[right][cell]: fewest moves to the latest entry, at that cell, with so many right.
     least = np.full((count + 1, len(_CELLS)), _FAR)
-    right_one = _CELL_LIGHT == sequence[0]
+    right_one = sequence[0] == _CELL_LIGHT
     least[1] = np.where(right_one, first, _FAR)
     least[0] = np.where(right_one, _FAR, first)
     history, came_from = [least], []
@@ -162,13 +167,13 @@ def mean_best_score(count: int, clock: Clock) -> float:
     first, _ = _from_start()
     groups: dict[tuple[int, bytes], tuple[float, float]] = {}
     for light in range(1, LIGHTS + 1):
-        _join(groups, light, first[_CELL_LIGHT == light], 1 / LIGHTS, 0.0)
+        _join(groups, light, first[_cells_of(light)], 1 / LIGHTS, 0.0)
     for _ in range(count - 1):
         last, groups = groups, {}
         for (light, spread), (weight, moves) in last.items():
             costs = np.frombuffer(spread, np.int64)[:, None]
             for other in range(1, LIGHTS + 1):
-                to = between[np.ix_(_CELL_LIGHT == light, _CELL_LIGHT == other)]
+                to = between[np.ix_(_cells_of(light), _cells_of(other))]
                 _join(groups, other, (costs + to).min(0), weight / LIGHTS, moves / LIGHTS)
     mean_moves = sum(moves for _, moves in groups.values())
     return count - STEP_COST * (clock.first_free + mean_moves)

@@ -28,7 +28,7 @@ class TMazeParams(eqx.Module):
     """Settings of the T-maze; the defaults are the paper's."""
 
     level: int | Int[Array, ""] = 4
-    """Which maze, 0 to 5: the arms are 12, 17, 24, 37, 57 (right 59) or 93 (right 95) moves long."""
+    """Which maze, 0 to 5: 12, 17, 24, 37, 57 (to the right 59) or 93 (95) moves to a goal."""
     cue_after_teleport: bool | Bool[Array, ""] = False
     """Keep the cue in view after the teleport, so that nothing need be remembered."""
     timeout_frames: int | Int[Array, ""] = 1000
@@ -227,6 +227,8 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
             return "goal reached"
         if state.teleported < 0:
             return "chamber" + (": the teleporter is open" if _is_open(state.frame, params) else "")
+        if state.frame == state.teleported:
+            return "on the teleporter"
         left = int(state.teleported + jnp.maximum(params.limbo_time, 1) - state.frame)
         return f"limbo: {left} frames left" if left > 0 else "maze"
 

@@ -56,7 +56,10 @@ def _picture(env: Environment[Any, Any, Any], state: Any, params: Any) -> np.nda
 class World(gymnasium.Env):
     """One copy of a world."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 20}
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+        "render_modes": ["rgb_array", "ansi"],
+        "render_fps": 20,
+    }
 
     def __init__(self, world: str, render_mode: str | None = None, **params: Any):
         if render_mode is not None:

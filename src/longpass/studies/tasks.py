@@ -61,9 +61,8 @@ def draw(out: Path) -> list[Path]:
         ),
     ]
     figure = Figure(figsize=(9.0, 10.0), layout="constrained")
-    for strip, (env, params, hidden, frames) in zip(
-        figure.subfigures(len(tasks), 1, height_ratios=[32, 25, 43]), tasks, strict=True
-    ):
+    strips: Any = figure.subfigures(len(tasks), 1, height_ratios=[32, 25, 43])
+    for strip, (env, params, hidden, frames) in zip(strips, tasks, strict=True):
         strip.suptitle(env.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         episode = play(env, params, hidden, perfect_actions(env, params, hidden))
         for axes, (title, frame) in zip(
