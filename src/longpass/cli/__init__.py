@@ -60,7 +60,9 @@ def main(args: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except (ValueError, TypeError, OSError) as error:
-        Console(stderr=True).print(f"longpass: {error}", style="red", markup=False, highlight=False)
+        Console(stderr=True).print(
+            f"longpass: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
         sys.exit(1)
     if command.json:
         print(json.dumps(result))
