@@ -11,10 +11,9 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 from longpass import _checks
 from longpass.envs import _params, _recall_paths
 from longpass.envs._environment import NO_LIMIT, Action, Environment, once
-from longpass.envs._recall_paths import COLS, LIGHT, LIGHTS, ROWS, START
+from longpass.envs._recall_paths import COLS, LIGHT, LIGHTS, ROWS, START, STEP_COST
 
 _BLANK, _WALL, _MASK, _PLAYER = 0, 1, 6, 7  # light k shows as plane 1 + k
-_STEP_COST = 0.005
 _SHORTEST = 2  # frames: demo stages set to less last this long
 _NOTHING = 255
 
@@ -154,7 +153,7 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
         leaves = playing & (state.lit > 0) & (on == 0)
         due = state.hidden.sequence[jnp.minimum(state.slot, count - 1)]
         bonus = jnp.where(enters & (on == due), 1.0, 0.0)
-        cost = jnp.where(ends | (frame <= 1), 0.0, -_STEP_COST)
+        cost = jnp.where(ends | (frame <= 1), 0.0, -STEP_COST)
 
         slot = state.slot + enters
         # The last light sets the clock, unless time runs out on this frame or the next.

@@ -1,12 +1,12 @@
-"""Random play against the slow games of `oracle.py`: boards, planes, rewards and ends."""
+"""Random play against the slow games of `env_oracle.py`: boards, planes, rewards and ends."""
 
 import dataclasses
 import functools
 
+import env_oracle as oracle
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
 
 from longpass.envs import (
