@@ -24,7 +24,7 @@ from longpass.envs import (
     play,
 )
 
-SEEDS = range(8)
+SEEDS = range(5)
 PER_SEED = 40
 
 
