@@ -7,6 +7,7 @@ learn correlations over hundreds.
 - `longpass.memory`: the memories, for your own networks.
 - `longpass.theory`: what a memory remembers, in closed form.
 - `longpass.networks`: the networks of the paper.
+- `longpass.envs`: the three gridworlds of the paper.
 
 Nothing is imported here but the version, so that `import longpass` is free.
 """

@@ -13,7 +13,10 @@ import tyro
 from rich.console import Console
 
 from longpass.cli._figure import Figure
+from longpass.cli._film import Film
+from longpass.cli._play import Play
 from longpass.cli._pools import Pools
+from longpass.cli._replay import Replay
 from longpass.cli._reproduce import Reproduce
 
 _TOUR = """Low-pass recurrent neural networks: a memory that learns long correlations from short
@@ -23,6 +26,9 @@ A tour:
   longpass pools --horizon 300       how many pools reach 300 steps back, and what each holds
   longpass figure impulse            the windows through which pools see the past
   longpass reproduce                 every figure there is so far
+  longpass play t-maze --level 0     play one of the three tasks yourself
+  longpass film cued-catch -o a.gif  an episode as an animated picture
+  longpass replay tests/golden       recorded episodes of the original games, frame by frame
 
 Every command takes --json (one JSON object on standard output, nothing else) and says with
 --help what it does. Exit status: 0 success, 1 the command failed, 2 bad flags, 130 stopped.
@@ -32,12 +38,21 @@ _Command = (
     Annotated[Pools, tyro.conf.subcommand("pools")]
     | Annotated[Figure, tyro.conf.subcommand("figure")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+    | Annotated[Play, tyro.conf.subcommand("play")]
+    | Annotated[Film, tyro.conf.subcommand("film")]
+    | Annotated[Replay, tyro.conf.subcommand("replay")]
+)
+# Flags of a task may stand before or after those of the command that plays it.
+_FLAGS = (
+    tyro.conf.CascadeSubcommandArgs,
+    tyro.conf.OmitSubcommandPrefixes,
+    tyro.conf.OmitArgPrefixes,
 )
 
 
 def main(args: list[str] | None = None) -> None:
     """Run one command and exit."""
-    command = tyro.cli(_Command, prog="longpass", description=_TOUR, args=args)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    command = tyro.cli(_Command, prog="longpass", description=_TOUR, args=args, config=_FLAGS)  # pyright: ignore[reportCallIssue, reportArgumentType]
     # With --json, what is for people goes to standard error.
     console = Console(stderr=command.json)
     try:
@@ -45,7 +60,12 @@ def main(args: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except (ValueError, TypeError, OSError) as error:
-        Console(stderr=True).print(f"longpass: {error}", style="red", markup=False, highlight=False)
+        Console(stderr=True).print(
+            f"longpass: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
         sys.exit(1)
     if command.json:
         print(json.dumps(result))
+    # A command that has looked and found something wrong says so in what it returns.
+    if not result.get("ok", True):
+        sys.exit(1)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import tyro
 from rich.console import Console
 
-FigureName = Literal["impulse", "frequency", "memory-trace", "schematic"]
+FigureName = Literal["impulse", "frequency", "memory-trace", "schematic", "tasks"]
 
 
 @dataclasses.dataclass
@@ -16,7 +16,8 @@ class Figure:
 
     impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals
     each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
-    schematic: the networks of the paper, drawn from live networks.
+    schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
+    gridworlds.
     """
 
     name: tyro.conf.Positional[FigureName]

@@ -1,0 +1,66 @@
+"""`longpass replay PATH...`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+_COLOURS = {"equal": "green", "skipped": "yellow", "different": "red", "unreadable": "red"}
+
+
+@dataclasses.dataclass
+class Replay:
+    """Play recorded episodes on our environments and compare every frame with the record.
+
+    Boards, discounts and ends must be equal, rewards to a millionth. Episodes in which a person
+    quit, or with a limbo time that the original gets wrong (1 and 2), are skipped. The exit
+    status is 1 if anything differs or cannot be read.
+    """
+
+    paths: tyro.conf.Positional[tuple[Path, ...]]
+    """Files (.npz), or folders of them."""
+    json: bool = False
+    """Print one JSON object on standard output, and nothing else there."""
+
+    def run(self, console: Console) -> dict[str, Any]:
+        from longpass import envs
+
+        if not self.paths:
+            raise ValueError("no paths given: name files (.npz) or folders of them")
+        files = envs.find(list(self.paths))
+        quiet = not console.is_terminal
+        outcomes = [
+            envs.replay(path)
+            for path in track(files, "replaying", console=console, disable=quiet, transient=True)
+        ]
+        table = Table("file", "game", "steps", "result", "what")
+        for outcome in outcomes:
+            table.add_row(
+                Path(outcome.path).name,
+                outcome.game,
+                str(outcome.steps),
+                f"[{_COLOURS[outcome.status]}]{outcome.status}[/]",
+                outcome.detail or outcome.label,
+            )
+        console.print(table)
+        counts = {status: sum(o.status == status for o in outcomes) for status in _COLOURS}
+        console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
+        for outcome in outcomes:
+            if not outcome.ok:
+                console.print(
+                    f"{outcome.path}: {outcome.detail}",
+                    style="red",
+                    markup=False,
+                    highlight=False,
+                    soft_wrap=True,
+                )
+        return {
+            "command": "replay",
+            "ok": all(outcome.ok for outcome in outcomes),
+            **counts,
+            "episodes": [dataclasses.asdict(outcome) for outcome in outcomes],
+        }

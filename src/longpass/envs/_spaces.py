@@ -1,0 +1,53 @@
+"""What an agent may do and what it sees, as small records in the way of gymnax."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray, UInt8
+
+
+@dataclasses.dataclass(frozen=True)
+class Discrete:
+    """The whole numbers 0 to n - 1."""
+
+    n: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def dtype(self) -> Any:
+        return jnp.int32
+
+    def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        """One of them, each equally likely."""
+        return jax.random.randint(key, (), 0, self.n, self.dtype)
+
+    def contains(self, x: Any) -> bool:
+        """Whether `x` is one of them."""
+        x = np.asarray(x)
+        return x.shape == () and np.issubdtype(x.dtype, np.integer) and 0 <= int(x) < self.n
+
+
+@dataclasses.dataclass(frozen=True)
+class Binary:
+    """Arrays of zeros and ones of one shape, as uint8."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> Any:
+        return jnp.uint8
+
+    def sample(self, key: PRNGKeyArray) -> UInt8[Array, "*shape"]:
+        """An array of fair coins. (What an environment shows is far more regular than this.)"""
+        return jax.random.bernoulli(key, 0.5, self.shape).astype(self.dtype)
+
+    def contains(self, x: Any) -> bool:
+        """Whether `x` has this shape and dtype and holds nothing but zeros and ones."""
+        x = np.asarray(x)
+        return x.shape == self.shape and x.dtype == self.dtype and bool((x <= 1).all())
