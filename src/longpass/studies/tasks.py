@@ -4,9 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from longpass.envs import (
     CuedCatch,
@@ -24,6 +22,7 @@ from longpass.envs import (
     perfect_actions,
     play,
 )
+from longpass.studies import _style
 
 _LINE = "0.25"
 
@@ -60,31 +59,25 @@ def draw(out: Path) -> list[Path]:
             {"demonstration: one light is on": 60, "recall: the first light found": 365},
         ),
     ]
-    figure = Figure(figsize=(9.0, 10.0), layout="constrained")
-    strips: Any = figure.subfigures(len(tasks), 1, height_ratios=[32, 25, 43])
-    for strip, (env, params, hidden, frames) in zip(strips, tasks, strict=True):
-        strip.suptitle(env.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        episode = play(env, params, hidden, perfect_actions(env, params, hidden))
-        for axes, (title, frame) in zip(
-            strip.subplots(1, len(frames)), frames.items(), strict=True
-        ):
-            _board(axes, paint(env.name, episode.boards[frame]), f"{title} (frame {frame})")
-
-    out.mkdir(parents=True, exist_ok=True)
-    files = [out / "tasks.png", out / "tasks.svg"]
-    # Fixed ids and no date: the same figure is the same file.
-    with matplotlib.rc_context({"svg.hashsalt": "longpass"}):
-        for path in files:
-            figure.savefig(path, dpi=300, metadata={"Date": None} if path.suffix == ".svg" else {})
-    return files
+    with _style.styled():
+        figure = _style.new(7.2, 8.0)
+        strips: Any = figure.subfigures(len(tasks), 1, height_ratios=[32, 25, 43])
+        for strip, (env, params, hidden, frames) in zip(strips, tasks, strict=True):
+            strip.suptitle(env.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+            episode = play(env, params, hidden, perfect_actions(env, params, hidden))
+            axes = strip.subplots(1, len(frames))
+            for axis, (title, frame) in zip(axes, frames.items(), strict=True):
+                _board(axis, paint(env.name, episode.boards[frame]), f"{title} (frame {frame})")
+        return _style.save(figure, out, "tasks")
 
 
-def _board(axes: Any, colours: np.ndarray, title: str) -> None:
+def _board(axis: Any, colours: np.ndarray, title: str) -> None:
     """One board as squares, thin lines between them."""
     rows, cols = colours.shape[:2]
-    axes.imshow(colours, interpolation="nearest", extent=(0, cols, rows, 0))
-    axes.set_xticks(range(cols + 1), labels=[])
-    axes.set_yticks(range(rows + 1), labels=[])
-    axes.grid(color=_LINE, linewidth=0.4)
-    axes.tick_params(length=0)
-    axes.set_title(title, fontsize=8)
+    axis.imshow(colours, interpolation="nearest", extent=(0, cols, rows, 0))
+    axis.set_xticks(range(cols + 1), labels=[])
+    axis.set_yticks(range(rows + 1), labels=[])
+    axis.grid(color=_LINE, linewidth=0.4)
+    axis.tick_params(length=0)
+    axis.set_title(title, fontsize=7)
+    axis.spines[:].set_visible(True)
