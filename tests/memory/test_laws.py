@@ -25,6 +25,12 @@ everywhere = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture(autouse=True)
+def short_stretches(monkeypatch):
+    """Small pools could be held for long: let LONG be many stretches all the same."""
+    monkeypatch.setattr(_reading, "HELD", 128)
+
+
 @functools.cache
 def build(name, dtype=jnp.float64):
     return MEMORIES[name](dtype)

@@ -18,8 +18,8 @@ from jaxtyping import Array, Float
 from longpass.memory._linear import Filter, cut, on_cpu, scan_form
 from longpass.memory._reader import Reader
 
-# Steps whose pools are held at once by the scan: enough to amortise a loop, few enough for caches.
-STRETCH = 128
+# Steps times pools that the scan holds at once: enough to amortise a loop, few enough for caches.
+HELD = 1024
 
 Views = list[Float[Array, "time _"]]
 
@@ -39,7 +39,7 @@ def read_frozen(
     state, drive = jax.lax.stop_gradient((state, drive))
     if drive.shape[0] == 0:
         return state, [reader.view(first + n, drive) for n in range(len(filt.rates))]
-    long = starts is None and drive.shape[0] > STRETCH
+    long = starts is None and drive.shape[0] > _stretch(filt)
     if reader.normalise == "none" and (long or not on_cpu()):
         return read_by_chunks(reader, first, filt, state, drive, starts)
     return read_by_scan(reader, first, filt, state, drive, starts)
@@ -57,9 +57,12 @@ def read_by_chunks(reader: Reader, first: int, filt, state, drive, starts):
     return chunks.last, views
 
 
-def read_by_scan(reader: Reader, first: int, filt, state, drive, starts, stretch: int = STRETCH):
-    """Pools by recursion, seen stretch by stretch."""
+def read_by_scan(
+    reader: Reader, first: int, filt, state, drive, starts, stretch: int | None = None
+):
+    """Pools by recursion, seen stretch by stretch of at most so many steps."""
     length = drive.shape[0]
+    stretch = stretch or _stretch(filt)
 
     def see(state, inputs):
         pools = scan_form(filt, state, *inputs)
@@ -83,3 +86,7 @@ def read_by_scan(reader: Reader, first: int, filt, state, drive, starts, stretch
         state, more = see(state, rest)
         views = jnp.concatenate([views, more])
     return state, [views]
+
+
+def _stretch(filt: Filter) -> int:
+    return max(16, HELD // len(filt.rates))
