@@ -10,14 +10,16 @@ from pathlib import Path
 def time_in_turn(calls: dict[str, Callable[[], object]], seconds: float) -> dict[str, float]:
     """Median seconds of each call (which must wait for its result), for about `seconds` in all.
 
-    Calls take turns, several at a time where they are short; each runs at least three times.
+    Calls take turns, for a burst of 50 ms each where they are shorter: a library's threads may
+    still spin when the next one begins, and that must not be all that is measured. Each call runs
+    at least three times.
     """
     bursts = {}
     for name, call in calls.items():
         call()  # compile, allocate
         begin = time.perf_counter()
         call()
-        bursts[name] = max(1, round(0.005 / (time.perf_counter() - begin)))
+        bursts[name] = max(1, round(0.05 / (time.perf_counter() - begin)))
     times: dict[str, list[float]] = {name: [] for name in calls}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or min(map(len, times.values())) < 3:

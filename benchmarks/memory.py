@@ -93,20 +93,17 @@ def measure(batch: int, size: int, pools: int, steps: int, seconds: float) -> di
         return lru(carry, (xs, starts))[1]
 
     array = np.asarray(xs)
-    ours_and_jax = {
+    calls = {
         "longpass": jax_call(ours, memory, state, xs, None),
         "plain scan": jax_call(plain, memory, state, xs, None),
         "longpass, starts": jax_call(ours, memory, state, xs, starts),
         "plain scan, starts": jax_call(plain, memory, state, xs, starts),
         "memax LRU": jax_call(recurrent_unit, lru, carry, xs, none),
-    }
-    in_torch = {
         "torch LSTM": torch_call(torch.nn.LSTM(size, size), array),
         "torch GRU": torch_call(torch.nn.GRU(size, size), array),
         "torch loop": torch_call(TorchConcrete(size, pools, VIEWPORT), array),
     }
-    # Apart, because threads of the one that has just run still spin when the other begins.
-    return time_in_turn(ours_and_jax, seconds / 2) | time_in_turn(in_torch, seconds / 2)
+    return time_in_turn(calls, seconds)
 
 
 def measure_step(batch: int, seconds: float) -> dict[str, float]:
