@@ -39,7 +39,7 @@ def test_help_is_a_tour_and_is_quick_to_import():
         assert f"longpass {command}" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["impulse", "frequency", "memory-trace", "schematic"])
+@pytest.mark.parametrize("name", ["impulse", "frequency", "memory-trace", "schematic", "tasks"])
 def test_figure_writes_png_and_svg(capsys, tmp_path, name):
     code, out, _ = run(capsys, "figure", name, "--out", tmp_path / "new" / "folder", "--json")
     assert code == 0
@@ -93,6 +93,18 @@ def test_bad_input_is_named_and_fails(capsys, args, code, message):
     assert status == code
     assert message in err
     assert out == ""
+
+
+def test_golden_episodes_match_in_single_precision_too():
+    """The tests run in double precision; users mostly do not."""
+    golden = Path(__file__).parent / "golden"
+    done = subprocess.run(
+        [Path(sys.executable).parent / "longpass", "replay", golden, "--json"],
+        capture_output=True,
+        text=True,
+    )
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["equal"], result["skipped"]) == (0, 52, 6)
 
 
 def test_out_that_is_a_file_is_refused(capsys, tmp_path):

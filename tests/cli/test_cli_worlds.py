@@ -172,15 +172,6 @@ def test_replay(tmp_path, capsys):
     assert "changed.npz: frame 3, cell (1, 4): recorded 'Q', ours ' '" in out
 
 
-def test_figure(tmp_path):
-    from longpass.studies import tasks
-
-    files = tasks.draw(tmp_path)
-    assert [path.name for path in files] == ["tasks.png", "tasks.svg"]
-    with Image.open(files[0]) as picture:
-        assert picture.size == (2700, 3000)
-
-
 def test_the_example_learns(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
     returns = importlib.import_module("gym_reinforce").train(updates=8)

@@ -111,7 +111,7 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         count = params.num_trials + 1
         # One call for everything: an auto-reset draws on every step. Two bits are one cue; the
         # remainder of 32 bits by 6 is uneven by less than 1e-9.
-        bits = jax.random.bits(key, (1 + -(-count // 16),))
+        bits = jax.random.bits(key, (1 + -(-count // 16),), jnp.uint32)
         cues = (bits[1:, None] >> jnp.arange(0, 32, 2, dtype=jnp.uint32)) & 3
         return CuedCatchHidden(
             cues_to_balls=jnp.asarray(_MAPS)[bits[0] % len(_MAPS)],

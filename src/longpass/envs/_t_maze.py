@@ -108,7 +108,7 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
         return TMazeParams()
 
     def draw(self, key: PRNGKeyArray, params: TMazeParams) -> TMazeHidden:
-        bits = jax.random.bits(key, (3,))
+        bits = jax.random.bits(key, (3,), jnp.uint32)
         return TMazeHidden((bits[0] & 1).astype(jnp.int8), HashedSpeckle(bits[1:]))
 
     def check_hidden(self, hidden: TMazeHidden, params: TMazeParams) -> None:
