@@ -1,5 +1,6 @@
 """Shapes and types that annotations name are checked while the tests run."""
 
+import importlib
 from pathlib import Path
 
 import jax
@@ -14,9 +15,8 @@ settings.register_profile("longpass", deadline=None, derandomize=True, max_examp
 settings.load_profile("longpass")
 
 with install_import_hook("longpass", "beartype.beartype"):
-    import longpass.memory
-    import longpass.networks
-    import longpass.theory  # noqa: F401
+    for name in ("theory", "memory", "networks"):
+        importlib.import_module(f"longpass.{name}")
 
 
 @pytest.fixture(autouse=True)

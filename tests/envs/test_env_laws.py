@@ -46,17 +46,17 @@ def roll(env, params, key, actions, auto=False):
     return observation, jax.lax.scan(frame, state, (actions, keys[1:]))[1]
 
 
-def same(a, b):
+def assert_same(a, b):
     jax.tree.map(np.testing.assert_array_equal, a, b)
 
 
 @every_env
 def test_a_key_determines_an_episode(env):
     actions = jax.random.randint(KEY, (50,), 0, 5)
-    same(roll(env, SHORT[env], KEY, actions), roll(env, SHORT[env], KEY, actions))
+    assert_same(roll(env, SHORT[env], KEY, actions), roll(env, SHORT[env], KEY, actions))
     other = roll(env, SHORT[env], jax.random.key(3), actions)
     with pytest.raises(AssertionError):
-        same(roll(env, SHORT[env], KEY, actions), other)
+        assert_same(roll(env, SHORT[env], KEY, actions), other)
 
 
 @every_env
@@ -66,8 +66,8 @@ def test_compiling_changes_nothing(env):
         plain = env.reset(KEY, params)
         plain_step = env.step(KEY, plain[1], Action.UP, params)
     compiled = env.reset(KEY, params)
-    same(plain, compiled)
-    same(plain_step, env.step(KEY, compiled[1], Action.UP, params))
+    assert_same(plain, compiled)
+    assert_same(plain_step, env.step(KEY, compiled[1], Action.UP, params))
 
 
 @every_env
@@ -77,14 +77,14 @@ def test_vmap_is_a_loop(env):
     together = jax.vmap(lambda key, action: roll(env, params, key, action))(keys, actions)
     for copy in range(4):
         alone = roll(env, params, keys[copy], actions[copy])
-        same(jax.tree.map(lambda x, copy=copy: x[copy], together), alone)
+        assert_same(jax.tree.map(lambda x, copy=copy: x[copy], together), alone)
 
 
 @every_env
 def test_default_params_are_used_when_none_are_given(env):
     observation, state = env.reset(KEY)
-    same((observation, state), env.reset(KEY, env.default_params))
-    same(env.step(KEY, state, 0), env.step(KEY, state, 0, env.default_params))
+    assert_same((observation, state), env.reset(KEY, env.default_params))
+    assert_same(env.step(KEY, state, 0), env.step(KEY, state, 0, env.default_params))
 
 
 @every_env
@@ -118,10 +118,10 @@ def test_one_plane_a_cell_and_a_sane_end(env, seed):
     assert terminated[end:].all()  # a finished episode stays finished
     assert not terminated[:end].any()
     assert not truncated.any()
-    same(info["discount"], 1.0 - np.asarray(terminated, np.float32))
+    assert_same(info["discount"], 1.0 - np.asarray(terminated, np.float32))
     assert not np.asarray(rewards)[end + 1 :].any()
     still = jax.tree.map(lambda x: np.broadcast_to(x[end], x[end:].shape), states)
-    same(still, jax.tree.map(lambda x: x[end:], states))
+    assert_same(still, jax.tree.map(lambda x: x[end:], states))
 
 
 @every_env
@@ -138,11 +138,11 @@ def test_auto_reset_keeps_the_last_frame(env):
         observation, state, reward, terminated, truncated, info = stepper.step(
             step_key, state, step % 5, params
         )
-        same((reward, terminated, truncated), plain[2:5])
-        same(info["final_observation"], plain[0])
-        same(info["discount"], plain[5]["discount"])
+        assert_same((reward, terminated, truncated), plain[2:5])
+        assert_same(info["final_observation"], plain[0])
+        assert_same(info["discount"], plain[5]["discount"])
         expected = env.reset(reset_key, params) if terminated else plain[:2]
-        same((observation, state), expected)
+        assert_same((observation, state), expected)
         ends += int(terminated)
     assert ends >= 1
 
@@ -159,7 +159,7 @@ def test_a_time_out_is_an_end_unless_asked_otherwise(env):
         return
     assert faithful[5]["timed_out"].any()
     _, asked = roll(env, dataclasses.replace(params, truncate_at_timeout=True), KEY, actions)
-    same(asked[4], faithful[3])
+    assert_same(asked[4], faithful[3])
     assert not asked[3].any()
     assert (asked[5]["discount"] == 1).all()
 
@@ -179,7 +179,9 @@ def test_parameters_map_like_anything_else():
         )(params)
         for copy in range(3):
             one = jax.tree.map(lambda x, copy=copy: x[copy] if eqx.is_array(x) else x, params)
-            same(jax.tree.map(lambda x, copy=copy: x[copy], together), roll(env, one, KEY, actions))
+            assert_same(
+                jax.tree.map(lambda x, copy=copy: x[copy], together), roll(env, one, KEY, actions)
+            )
 
 
 @every_env

@@ -140,7 +140,8 @@ class Concrete(AbstractReadPools):
       viewport, which puts slow, faint pools on one scale with fast ones. The pools stay linear.
     - `activation`: of viewports and summariser.
     - `link`: between pools, `"none"` (the paper), `"orthonormal-tanh"`, `"projection"` or
-      `"gate"`: see the table in `longpass.memory._links`.
+      `"gate"`: see the table of links in ARCHITECTURE.md.
+    - `dtype`: of parameters and state; inputs must have it too. By default JAX's own.
 
     The matrix that writes starts as base^-1 times a padded identity and takes the place of the
     factor a_1, as in the paper's schematics.
