@@ -9,7 +9,7 @@ from rich.table import Table
 
 @dataclasses.dataclass
 class Pools:
-    """Show what a chain of pools remembers: rate, mean delay, spread, peak and capacity of each.
+    """Show what each pool of a chain remembers: its rate, and the age of what it holds.
 
     Say how far back it must reach (--horizon) or how many pools it has (--pools).
     """
