@@ -125,6 +125,7 @@ def test_damaged_files(tmp_path):
         outcome = replay(path)
         assert outcome.status == "unreadable"
         assert "damaged" in outcome.detail
+        assert "pickle" not in outcome.detail, "never advise to unpickle"
     assert replay(tmp_path / "nothing.npz").detail == "there is no such file"
 
 

@@ -119,7 +119,8 @@ def _load(path: Path) -> dict[str, np.ndarray]:
                 raise ValueError("it holds a single array")
             return {key: archive[key] for key in archive.files}
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"damaged, or not an .npz file: {error}") from error
+        # NumPy's own words would advise to unpickle it.
+        raise ValueError("damaged, or not an .npz file of plain arrays") from error
 
 
 def _game_of(record: dict[str, np.ndarray]) -> _Game:
