@@ -1,0 +1,7 @@
+"""What runs leave behind: append-only records, exact checkpoints, where they came from."""
+
+from longpass.results._checkpoints import Checkpoints as Checkpoints
+from longpass.results._files import folder as folder
+from longpass.results._files import write_whole as write_whole
+from longpass.results._provenance import provenance as provenance
+from longpass.results._records import Records as Records

@@ -1,0 +1,91 @@
+"""Append-only records, one JSON object a line."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+class Records:
+    """A file of records, one JSON object a line, to which lines are only ever added.
+
+    Records given to one `append` are written at once and are on the disk when it returns. A line
+    that a power cut left unfinished is cut off, by the next `append`, to a file beside this one
+    (`NAME.torn`); the records before it stay.
+    """
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+
+    def read(self) -> list[dict[str, Any]]:
+        """All whole records, oldest first; none if there is no file.
+
+        A broken line that is not the last means that something else wrote here: ValueError.
+        """
+        return self._parse()[0]
+
+    def torn(self) -> bool:
+        """Whether the last line is broken off."""
+        whole = self._parse()[1]
+        return self.path.exists() and whole < self.path.stat().st_size
+
+    def append(self, records: Iterable[dict[str, Any]]) -> None:
+        """Add records, all in one write."""
+        lines = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
+        self._mend()
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            rest = memoryview(lines.encode())
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _mend(self) -> None:
+        """Move what follows the last whole line to the file of torn lines."""
+        if not self.torn():
+            return
+        whole = self._parse()[1]
+        with self.path.open("r+b") as file, self._torn_path.open("ab") as torn:
+            file.seek(whole)
+            torn.write(file.read() + b"\n")
+            file.truncate(whole)
+
+    @property
+    def _torn_path(self) -> Path:
+        return self.path.with_name(self.path.name + ".torn")
+
+    def _parse(self) -> tuple[list[dict[str, Any]], int]:
+        """(Whole records, how many bytes they take)."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return [], 0
+        records, place = [], 0
+        lines = content.splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            record = _record(line)
+            if record is None:
+                if number < len(lines):
+                    raise ValueError(
+                        f"line {number} of {self.path} is not a record: the file is damaged or "
+                        f"not ours (only its last line may be broken off); {number - 1} records "
+                        f"before it are whole"
+                    )
+                break
+            records.append(record)
+            place += len(line)
+        return records, place
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The record in a line, None if the line is not a whole one."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
