@@ -1,6 +1,7 @@
 """Memories: what remembers, under one contract (see `AbstractMemory`)."""
 
 from longpass._rates import rates as rates
+from longpass.memory._batched import unroll_batch as unroll_batch
 from longpass.memory._concrete import Concrete as Concrete
 from longpass.memory._concrete import LinkName as LinkName
 from longpass.memory._concrete import Parallel as Parallel
