@@ -14,6 +14,7 @@ LAYERS = (
     "envs",
     "results",
     "learners",
+    "search",
     "studies",
     "cli",
 )

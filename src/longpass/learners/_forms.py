@@ -121,6 +121,7 @@ class PoolsForm(AbstractForm):
 
     def read(self, network, state, chunk, slots, ahead):
         memory = network.memory
+        assert isinstance(memory, AbstractReadPools)
         drives = self._written(network)
         entered = state[:, slots.stream]  # (k, S, D)
         live = memory.gradient_pools

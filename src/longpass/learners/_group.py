@@ -29,7 +29,7 @@ from longpass.networks import Classifier
 from longpass.tasks import Cursor, Task, begin
 
 HELD_OUT = 2560  # fresh sequences that accuracy is measured on, as in 1997
-_ALL = np.int32(np.iinfo(np.int32).max)
+_ALL = np.iinfo(np.int32).max
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Group:
         # One form for all bases: what a base changes is in `Hyper`, so programs are shared.
         alike = first if first.b is None else dataclasses.replace(first, b=2.0)
         self._layout = Layout.of(make_network(alike, dtype))
-        self._until = Until(np.int32(first.updates), _ALL)
+        self._until = _until(first.updates, _ALL)
         runs = [_begin(one, self.shape, dtype) for one in self.settings]
         hypers, learners, cursors = zip(*runs, strict=True)
         self._hyper: Hyper = _stack(hypers)
@@ -123,7 +123,7 @@ class Group:
         cursors = _stack([_cursors(one, self.shape, "held-out") for one in self.settings])
         state = (learner, cursors)
         while int(jnp.min(state[0].tally.sequences)) < HELD_OUT:
-            state = self._block(state, hyper, Until(_ALL, np.int32(HELD_OUT)))
+            state = self._block(state, hyper, _until(_ALL, HELD_OUT))
         return (state[0].tally.right / HELD_OUT).tolist()
 
 
@@ -140,6 +140,7 @@ def shape_of(settings: Settings) -> tuple:
 def make_network(settings: Settings, dtype: Any) -> Classifier:
     """The network of a run before it has learned anything."""
     task = settings.make_task()
+    assert settings.D is not None
     pooled = {
         name: value
         for name in ("k", "V", "b", "normalise")
@@ -184,6 +185,10 @@ def _begin(settings: Settings, shape: Shape, dtype: Any):
         jnp.asarray(settings.learning_rate, dtype), jnp.asarray(settings.epsilon, dtype), form
     )
     return hyper, learner, _cursors(settings, shape, "training")
+
+
+def _until(updates: int, sequences: int) -> Until:
+    return Until(jnp.asarray(updates, jnp.int32), jnp.asarray(sequences, jnp.int32))
 
 
 def _score(settings: Settings, tally: Tally, accuracy: float) -> Score:

@@ -55,6 +55,7 @@ def plain_learn(
         changes, optimiser = optax.adam(learning_rate, eps=epsilon).update(
             gradient, learner.optimiser
         )
-        return PlainLearner(learner.weights + changes, optimiser, memory), value
+        weights = jnp.asarray(optax.apply_updates(learner.weights, changes))
+        return PlainLearner(weights, optimiser, memory), value
 
     return jax.lax.scan(update, learner, chunks)

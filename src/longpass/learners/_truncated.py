@@ -239,7 +239,7 @@ def _gradient(
 
 def _adam(learning_rate, epsilon, gradient, optimiser, weights):
     changes, optimiser = optax.adam(learning_rate, eps=epsilon).update(gradient, optimiser)
-    return optax.apply_updates(weights, changes), optimiser
+    return jnp.asarray(optax.apply_updates(weights, changes)), optimiser
 
 
 def _count(tally: Tally, logits: Float[Array, "S classes"], slots: Slots, until: Until) -> Tally:

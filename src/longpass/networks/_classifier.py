@@ -66,13 +66,13 @@ class Classifier(eqx.Module):
         """What the memory is given of one-hot symbols."""
         if self.embedding is None:
             return symbols
-        return symbols @ self.embedding.weight.T + self.embedding.bias
+        return _apply(self.embedding, symbols)
 
     def classify(self, ys: Float[Array, "*time output"]) -> Float[Array, "*time classes"]:
         """Logits from what the memory gave."""
         if self.hidden is not None:
-            ys = jax.nn.relu(ys @ self.hidden.weight.T + self.hidden.bias)
-        return ys @ self.logits.weight.T + self.logits.bias
+            ys = jax.nn.relu(_apply(self.hidden, ys))
+        return _apply(self.logits, ys)
 
     def unroll(
         self,
@@ -84,3 +84,9 @@ class Classifier(eqx.Module):
         """(State after the last symbol, logits at every step)."""
         state, ys = self.memory.unroll(state, self.embed(symbols), starts, block_every)
         return state, self.classify(ys)
+
+
+def _apply(layer: eqx.nn.Linear, xs: Float[Array, "*time input"]) -> Float[Array, "*time output"]:
+    """A layer at every step at once."""
+    assert layer.bias is not None
+    return xs @ layer.weight.T + layer.bias

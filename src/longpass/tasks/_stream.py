@@ -36,10 +36,10 @@ class Stream(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """Where a stream is read next: symbol `place` of sequence number `index`."""
+    """Where a stream is read next: symbol `place` of sequence `number`."""
 
     key: PRNGKeyArray
-    index: Int[Array, ""]
+    number: Int[Array, ""]
     place: Int[Array, ""]
 
 
@@ -83,7 +83,7 @@ def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
     All sequences that may lie in the piece are drawn at once; each step then looks up its own.
     """
     count = 1 + -(-steps // task.shortest)
-    numbers = cursor.index + jnp.arange(count, dtype=jnp.int32)
+    numbers = cursor.number + jnp.arange(count, dtype=jnp.int32)
     drawn = jax.vmap(lambda i: task.sequence(jax.random.fold_in(cursor.key, i)))(numbers)
     labels = jnp.where(numbers == 0, NO_LABEL, drawn.label).astype(jnp.int32)
     ends = jnp.cumsum(drawn.length, dtype=jnp.int32) - cursor.place  # step after the last
@@ -102,7 +102,7 @@ def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
     # A sequence that ends with this piece leaves the cursor at the next one's first symbol.
     done = last[-1].astype(jnp.int32)
     following = jnp.where(last[-1], 0, place[-1] + 1)
-    return Cursor(cursor.key, cursor.index + which[-1] + done, following), stream
+    return Cursor(cursor.key, cursor.number + which[-1] + done, following), stream
 
 
 def below(word: Int[Array, ""], bound: int) -> Int[Array, ""]:
