@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longpass.results import Records, folder, write_whole
+from longpass.search._comparison import Comparison
 from longpass.search._engine import Engine, Job, Update
 from longpass.search._plan import Plan
 
@@ -19,7 +20,7 @@ class Sweep:
     at any moment and taken up again: runs that are recorded are not run again.
     """
 
-    def __init__(self, plan: Plan, out: Path):
+    def __init__(self, plan: Plan | Comparison, out: Path):
         """ValueError if the plan is impossible or the folder is of something else."""
         plan.check()
         self.plan = plan

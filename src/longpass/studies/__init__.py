@@ -3,8 +3,14 @@
 import importlib
 from pathlib import Path
 
+# Figures that are drawn from records of runs.
+FROM_RECORDS = ("truncation", "batch-size")
 
-def draw(name: str, out: Path) -> list[Path]:
-    """Draw the figure `name` (such as `memory-trace`) into folder `out`; the files written."""
+
+def draw(name: str, out: Path, records: Path | None = None) -> list[Path]:
+    """Draw the figure `name` (such as `memory-trace`) into folder `out`; the files written.
+
+    Those in `FROM_RECORDS` need the folder with `records`.
+    """
     study = importlib.import_module(f"longpass.studies.{name.replace('-', '_')}")
-    return study.draw(out)
+    return study.draw(out, records) if name in FROM_RECORDS else study.draw(out)
