@@ -9,13 +9,13 @@ import optax
 import pytest
 
 from longpass import tasks
-from longpass.learners import Group, Layout, PlainLearner, Settings, make_network, plain_learn
+from longpass.learners import Group, Layout, PlainLearner, StreamSettings, make_network, plain_learn
 from longpass.learners import _group as group_module
 from longpass.learners._forms import Slots
 from longpass.learners._truncated import IN_A_ROW, Shape, Until, _count, draw, new_tally
 from longpass.results import Checkpoints
 
-SMALL = Settings(batch_size=3, learning_rate=3e-3, epsilon=1e-4, M=5, seed=4, truncation=8)
+SMALL = StreamSettings(batch_size=3, learning_rate=3e-3, epsilon=1e-4, M=5, seed=4, truncation=8)
 POOLED = dataclasses.replace(SMALL, D=9, k=4, V=3, b=1.7)
 CASES = {
     "chain": POOLED,
@@ -123,7 +123,7 @@ def test_a_group_is_its_runs(memory):
     """Runs of one shape differ in seed, learning rate, epsilon and base."""
     own = {"D": 6} | ({"k": 4, "V": 3} if memory == "chain" else {})
     runs = [
-        Settings(memory=memory, truncation=16, batch_size=4, M=5, symbols=64 * 512, **own, **more)
+        StreamSettings(memory=memory, truncation=16, batch_size=4, M=5, symbols=64 * 512, **own, **more)
         for more in (
             {"seed": 1, "learning_rate": 1e-3, "epsilon": 1e-6},
             {"seed": 2, "learning_rate": 1e-2, "epsilon": 1e-3}

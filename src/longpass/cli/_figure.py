@@ -7,7 +7,16 @@ from typing import Any, Literal
 import tyro
 from rich.console import Console
 
-FigureName = Literal["impulse", "frequency", "memory-trace", "schematic", "tasks"]
+FigureName = Literal[
+    "impulse",
+    "frequency",
+    "memory-trace",
+    "schematic",
+    "tasks",
+    "piano-roll",
+    "truncation",
+    "batch-size",
+]
 
 
 @dataclasses.dataclass
@@ -17,20 +26,23 @@ class Figure:
     impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals
     each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
     schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
-    gridworlds.
+    gridworlds. piano-roll: streams of symbols. truncation, batch-size: scores of all runs in
+    --records, by truncation length (the paper's figure 4) and by batch size.
     """
 
     name: tyro.conf.Positional[FigureName]
     """Which figure."""
     out: Path = Path("results/figures")
     """The folder that files go to; it is made if it is not there."""
+    records: Path = Path("results/laptop")
+    """The folder with the records that truncation and batch-size are drawn from."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
         from longpass import studies
 
-        files = studies.draw(self.name, self.out)
+        files = studies.draw(self.name, self.out, self.records)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

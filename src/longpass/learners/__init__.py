@@ -9,4 +9,4 @@ from longpass.learners._layout import Layout as Layout
 from longpass.learners._layout import weights_of as weights_of
 from longpass.learners._plain import PlainLearner as PlainLearner
 from longpass.learners._plain import plain_learn as plain_learn
-from longpass.learners._settings import Settings as Settings
+from longpass.learners._stream_settings import StreamSettings as StreamSettings

@@ -14,7 +14,7 @@ from jaxtyping import PRNGKeyArray
 
 from longpass.learners._forms import form_of
 from longpass.learners._layout import Layout, weights_of
-from longpass.learners._settings import Settings
+from longpass.learners._stream_settings import StreamSettings
 from longpass.learners._truncated import (
     Hyper,
     Learner,
@@ -59,7 +59,7 @@ class Group:
     had never stopped.
     """
 
-    def __init__(self, settings: Sequence[Settings], dtype: Any = jnp.float32):
+    def __init__(self, settings: Sequence[StreamSettings], dtype: Any = jnp.float32):
         self.settings = [one.resolved() for one in settings]
         first = self.settings[0]
         if any(shape_of(one) != shape_of(first) for one in self.settings):
@@ -127,7 +127,7 @@ class Group:
         return (state[0].tally.right / HELD_OUT).tolist()
 
 
-def shape_of(settings: Settings) -> tuple:
+def shape_of(settings: StreamSettings) -> tuple:
     """What runs must agree in to learn together."""
     free = {"seed", "learning_rate", "epsilon", "b"}
     return tuple(
@@ -137,7 +137,7 @@ def shape_of(settings: Settings) -> tuple:
     )
 
 
-def make_network(settings: Settings, dtype: Any) -> Classifier:
+def make_network(settings: StreamSettings, dtype: Any) -> Classifier:
     """The network of a run before it has learned anything."""
     task = settings.make_task()
     assert settings.D is not None
@@ -158,7 +158,7 @@ def make_network(settings: Settings, dtype: Any) -> Classifier:
     )
 
 
-def _cursors(settings: Settings, shape: Shape, purpose: str) -> Cursor:
+def _cursors(settings: StreamSettings, shape: Shape, purpose: str) -> Cursor:
     """Fresh streams (B,) for training, or other ones to be held out."""
     key = jax.random.key(settings.seed)
     key = jax.random.fold_in(key, {"training": 1, "held-out": 2}[purpose])
@@ -170,7 +170,7 @@ def _begin_streams(task: Task, count: int, key: PRNGKeyArray) -> Cursor:
     return jax.vmap(functools.partial(begin, task))(jax.random.split(key, count))
 
 
-def _begin(settings: Settings, shape: Shape, dtype: Any):
+def _begin(settings: StreamSettings, shape: Shape, dtype: Any):
     """(Hyper, Learner, cursors) of a run before its first update."""
     network = make_network(settings, dtype)
     form = form_of(network, shape.truncation, len(shape.task.alphabet))
@@ -191,7 +191,7 @@ def _until(updates: int, sequences: int) -> Until:
     return Until(jnp.asarray(updates, jnp.int32), jnp.asarray(sequences, jnp.int32))
 
 
-def _score(settings: Settings, tally: Tally, accuracy: float) -> Score:
+def _score(settings: StreamSettings, tally: Tally, accuracy: float) -> Score:
     diverged = int(tally.diverged) >= 0
     return Score(
         accuracy=None if diverged else accuracy,

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
+from longpass._names import Family
 from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Parallel
-from longpass.networks._families import Family
 
 EMBEDDING = 128
 POOL_SIZE = 198

@@ -7,8 +7,8 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
+from longpass._names import Family
 from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Parallel
-from longpass.networks._families import Family
 
 
 class Classifier(eqx.Module):

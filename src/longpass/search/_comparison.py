@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 from longpass import _checks
-from longpass.learners import Settings
+from longpass.learners import StreamSettings
 from longpass.networks import Family
 from longpass.tasks import TaskName
 
@@ -39,11 +39,11 @@ class Comparison:
     def __len__(self) -> int:
         return len(self.memories) * len(self.truncations) * self.seeds
 
-    def run(self, i: int) -> Settings:
+    def run(self, i: int) -> StreamSettings:
         """The settings of run i: seeds first, then memories."""
         cell, seed = divmod(i, self.seeds)
         memory = self.memories[cell % len(self.memories)]
-        return Settings(
+        return StreamSettings(
             task=self.task,
             memory=memory,
             truncation=self.truncations[cell // len(self.memories)],

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from longpass.learners import Settings
+from longpass.learners import StreamSettings
 
 
 class Job(NamedTuple):
     """Runs to train together, with their numbers in the sweep."""
 
     runs: tuple[int, ...]
-    settings: tuple[Settings, ...]
+    settings: tuple[StreamSettings, ...]
 
 
 class Update(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from longpass.learners import Settings
+from longpass.learners import StreamSettings
 
 # Seconds on one core of the machine that results/ was made on, fitted by hand to its records.
 _START = 7.0  # making a network and compiling
@@ -12,12 +12,12 @@ _POOL_SYMBOL = 2.5e-8  # drawing and filtering a symbol
 _FLOP = 1 / 8e9  # an operation of a layer
 
 
-def estimate(runs: Iterable[Settings]) -> float:
+def estimate(runs: Iterable[StreamSettings]) -> float:
     """Core-seconds that the runs will take, give or take a factor of two."""
     return sum(_seconds(settings.resolved()) for settings in runs)
 
 
-def _seconds(s: Settings) -> float:
+def _seconds(s: StreamSettings) -> float:
     assert s.symbols is not None
     assert s.D is not None
     labels = s.symbols / 105

@@ -4,17 +4,14 @@ import dataclasses
 import functools
 import hashlib
 import math
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from longpass import _checks
-from longpass.learners import Settings, shape_of
-from longpass.networks import Family
-from longpass.tasks import TaskName
+from longpass._settings import PlanFields
+from longpass.learners import StreamSettings, shape_of
 
-TRUNCATIONS = (2, 4, 8, 16, 32, 64, 128, 256)
-BATCH_SIZES = (4, 8, 16, 32, 64, 128)
 # The paper's table: sets are drawn from evenly, the two ranges evenly in their logarithm.
 _RANGE = (5e-7, 1e-3)
 _HIDDEN = (16, 32, 64)
@@ -31,28 +28,11 @@ _TOGETHER = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(PlanFields):
     """Which runs a sweep has: so many with random settings for each task, memory and truncation.
 
     Runs go round the cells, so that a sweep that is stopped has about as many of each.
     """
-
-    name: str = "sweep"
-    """Of the sweep; with the seed, it decides what is drawn."""
-    seed: int = 0
-    """Another seed draws other settings, weights and streams."""
-    tasks: tuple[TaskName, ...] = get_args(TaskName)
-    """Which tasks."""
-    memories: tuple[Family, ...] = ("chain", "parallel", "lstm")
-    """Which memories."""
-    truncations: tuple[int, ...] = TRUNCATIONS
-    """Which truncation lengths."""
-    batch_sizes: tuple[int, ...] = BATCH_SIZES
-    """Batch sizes to draw from."""
-    runs: int = 20
-    """Random settings for each task, memory and truncation."""
-    symbols: int | None = None
-    """Symbols to train each run on; by default the paper's (4e7; subsequences 1e8)."""
 
     def check(self) -> None:
         """ValueError or TypeError where a setting is impossible, before any work starts."""
@@ -81,7 +61,7 @@ class Plan:
     def __len__(self) -> int:
         return self.cells * self.runs
 
-    def run(self, i: int) -> Settings:
+    def run(self, i: int) -> StreamSettings:
         """The settings of run i."""
         cell = i % self.cells
         task = self.tasks[cell % len(self.tasks)]
@@ -106,7 +86,7 @@ class Plan:
         else:
             drawn |= {"D": _one(rng, _GATED_SIZES)}
         seed = int(rng.integers(2**32))
-        settings = Settings(
+        settings = StreamSettings(
             task=task,
             memory=memory,
             truncation=truncation,

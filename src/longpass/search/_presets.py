@@ -1,11 +1,8 @@
 """How much of the paper's sweep to run: minutes, hours or weeks."""
 
-from typing import Literal
-
+from longpass._names import Preset
 from longpass.search._comparison import Comparison
 from longpass.search._plan import Plan
-
-Preset = Literal["quick", "laptop", "paper"]
 
 
 def preset(name: Preset) -> Plan | Comparison:

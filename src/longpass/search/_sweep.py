@@ -3,7 +3,7 @@
 import contextlib
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Sweep:
             if not done.issuperset(group)
         ]
 
-    def carry_out(self, engine: Engine) -> Iterator[Update]:
+    def carry_out(self, engine: Engine) -> Generator[Update]:
         """Do what is left, recording runs as they finish; yields news."""
         with self._alone():
             done = self.done()

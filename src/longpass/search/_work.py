@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from longpass.learners import Group, Settings
+from longpass.learners import Group, StreamSettings
 from longpass.results import provenance
 
 # Called about once a second with (share done, smoothed accuracy of each run).
 Watch = Callable[[float, list[float]], None]
 
 
-def train(settings: Sequence[Settings], watch: Watch) -> list[dict[str, Any]]:
+def train(settings: Sequence[StreamSettings], watch: Watch) -> list[dict[str, Any]]:
     """Train a group of runs to the end: one record each."""
     began = time.monotonic()
     group = Group(settings)

@@ -7,10 +7,10 @@ from pathlib import Path
 FROM_RECORDS = ("truncation", "batch-size")
 
 
-def draw(name: str, out: Path, records: Path | None = None) -> list[Path]:
+def draw(name: str, out: Path, records: Path | None = None, suffix: str = "") -> list[Path]:
     """Draw the figure `name` (such as `memory-trace`) into folder `out`; the files written.
 
-    Those in `FROM_RECORDS` need the folder with `records`.
+    Those in `FROM_RECORDS` need the folder with `records`; `suffix` goes to their files' names.
     """
     study = importlib.import_module(f"longpass.studies.{name.replace('-', '_')}")
-    return study.draw(out, records) if name in FROM_RECORDS else study.draw(out)
+    return study.draw(out, records, suffix) if name in FROM_RECORDS else study.draw(out)

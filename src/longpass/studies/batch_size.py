@@ -5,5 +5,5 @@ from pathlib import Path
 from longpass.studies._scores import draw_by
 
 
-def draw(out: Path, records: Path) -> list[Path]:
-    return draw_by("batch_size", "batch size (streams)", records, out, "batch-size")
+def draw(out: Path, records: Path, suffix: str) -> list[Path]:
+    return draw_by("batch_size", "batch size (streams)", records, out, f"batch-size{suffix}")

@@ -60,7 +60,7 @@ def _mark(ax: Axes, task: tasks.Task, symbols: np.ndarray) -> None:
     text = "".join(task.alphabet[symbol] for symbol in symbols)
     for marker, words in zip("XY", tasks.WORDS, strict=True):
         for word in words:
-            spelt = "".join(letter * 3 for letter in word)
+            spelt = "".join(letter * tasks.HOLD for letter in word)
             at = text.find(spelt)
             while at >= 0:
                 ax.axvspan(at - 0.5, at + len(spelt) - 0.5, color=_style.SKY, alpha=0.45, lw=0)

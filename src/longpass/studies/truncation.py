@@ -5,5 +5,5 @@ from pathlib import Path
 from longpass.studies._scores import draw_by
 
 
-def draw(out: Path, records: Path, name: str = "truncation") -> list[Path]:
-    return draw_by("truncation", "truncation length (steps)", records, out, name)
+def draw(out: Path, records: Path, suffix: str) -> list[Path]:
+    return draw_by("truncation", "truncation length (steps)", records, out, f"truncation{suffix}")

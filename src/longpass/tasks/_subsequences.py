@@ -1,8 +1,8 @@
 """Two subsequence markers: markers are slow words spelled in the distractors' own letters.
 
-The paper does not print its ten subsequences; these are ours. Each is a word of four letters with
-every letter held for three steps. Word i of marker Y has the letters of word i of marker X in
-another order, so that counting letters cannot tell the markers apart.
+The paper does not print its ten subsequences; these are ours. A word has four letters, each held
+for seven steps. Four words of each marker differ from those of the other in which letters they
+have; the fifth words, aacc and ccaa, differ in nothing but their order.
 """
 
 import itertools
@@ -18,12 +18,12 @@ from longpass.tasks._stream import Sequence, Task, below, distractors
 LETTERS = "abcd"
 ALPHABET = ("E", "B", *LETTERS)
 START, END, DISTRACTOR = 0, 1, 2
-HOLD = 3  # steps that a letter of a word lasts
+HOLD = 7  # steps that a letter of a word lasts
 SPELT = 4 * HOLD  # steps that a word lasts
-WORDS = (("abcd", "acab", "bdca", "cbdc", "dadb"), ("dcba", "baca", "cadb", "dcbc", "bdad"))
+WORDS = (("aabb", "abab", "abba", "baab", "aacc"), ("ccdd", "cdcd", "cddc", "dccd", "ccaa"))
 # Least and most steps of: start marker, distractors, distractors between the words, distractors
 # after them, end marker. With two words these make 98 to 133.
-PARTS = ((3, 6), (8, 15), (24, 34), (36, 48), (3, 6))
+PARTS = ((3, 6), (4, 11), (8, 18), (24, 36), (3, 6))
 SHORTEST, LONGEST = (sum(part[i] for part in PARTS) + 2 * SPELT for i in (0, 1))
 
 
@@ -72,23 +72,12 @@ def subsequences(words: tuple[Words[str], Words[str]] = WORDS) -> Task:
 
 def draw_words(seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Another set of ten words under the same rules as `WORDS`."""
-    spellable = ["".join(word) for word in itertools.product(LETTERS, repeat=4) if _changes(word)]
     rng = np.random.default_rng(seed)
-    xs: list[str] = []
-    ys: list[str] = []
-    for at in rng.permutation(len(spellable)):
-        word = spellable[at]
-        taken = {*xs, *ys}
-        orders = sorted({"".join(order) for order in itertools.permutations(word)})
-        twins = [order for order in orders if _changes(order) and order not in {word, *taken}]
-        if word not in taken and twins:
-            xs.append(word)
-            ys.append(twins[rng.integers(len(twins))])
-        if len(xs) == 5:
-            break
-    return tuple(xs), tuple(ys)
+    p, q, r, s = rng.permutation(list(LETTERS))
+    spellings = [word for word in itertools.product((0, 1), repeat=4) if len(set(word)) == 2]
 
+    def four(letters: tuple[str, str]) -> list[str]:
+        chosen = rng.choice(len(spellings), 4, replace=False)
+        return ["".join(letters[place] for place in spellings[one]) for one in chosen]
 
-def _changes(word: Words[str]) -> bool:
-    """Whether every letter differs from the one before it, so that each can be told."""
-    return all(a != b for a, b in itertools.pairwise(word))
+    return (*four((p, q)), p + p + r + r), (*four((r, s)), r + r + p + p)

@@ -1,14 +1,13 @@
 """Tasks by name."""
 
 import functools
-from typing import Literal, get_args
+from typing import get_args
 
 from longpass import _checks
+from longpass._names import TaskName
 from longpass.tasks._stream import Task
 from longpass.tasks._subsequences import WORDS, draw_words, subsequences
 from longpass.tasks._temporal_order import temporal_order
-
-TaskName = Literal["two-markers", "three-markers", "subsequences"]
 
 
 # One task, one object: programs that were compiled for it are found again.

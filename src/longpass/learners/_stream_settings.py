@@ -4,51 +4,19 @@ import dataclasses
 from typing import Any, get_args
 
 from longpass import _checks
+from longpass._settings import StreamFields
 from longpass.memory import Normalise
 from longpass.networks import Family
-from longpass.tasks import Task, TaskName, make
+from longpass.tasks import Task, make
 
 _POOLED = ("chain", "parallel")
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """One run: a task, a network, a regime and a seed. None takes the default of task or memory."""
+class StreamSettings(StreamFields):
+    """One run: a task, a network, a regime and a seed (see `StreamFields`)."""
 
-    task: TaskName = "two-markers"
-    """Which streams to classify."""
-    memory: Family = "chain"
-    """What remembers: chain is the LP-RNN, parallel its control."""
-    truncation: int = 2
-    """Steps that gradients reach back, and symbols of each stream in a minibatch."""
-    batch_size: int = 32
-    """Streams that are read side by side."""
-    symbols: int | None = None
-    """Symbols to train on, over all streams. By default the paper's: 4e7, subsequences 1e8."""
-    learning_rate: float = 5e-4
-    """Adam's learning rate (paper: 5e-7 to 1e-3)."""
-    epsilon: float = 1e-6
-    """Adam's epsilon (paper: 5e-7 to 1e-3)."""
-    M: int = 32
-    """Units of the hidden layer (paper: 16, 32, 64)."""
-    D: int | None = None
-    """Size of a pool (paper: 8 to 48; by default 24) or of the LSTM or GRU (8 to 96; 32)."""
-    k: int | None = None
-    """Pools (paper: 4 to 12; by default 8)."""
-    V: int | None = None
-    """Units of a viewport (paper: 4 to 16; by default 10)."""
-    b: float | None = None
-    """Base of the pools' rates (paper: 1.5, 2, 3; by default 2)."""
-    normalise: Normalise | None = None
-    """Pools before their viewports: none (the paper) or layer."""
-    clear_state: bool = False
-    """Clear the memory where sequences start. The paper's is carried on."""
-    words_seed: int | None = None
-    """Draw other words for the task subsequences than ours."""
-    seed: int = 0
-    """Of weights and streams."""
-
-    def resolved(self) -> "Settings":
+    def resolved(self) -> "StreamSettings":
         """These settings checked, with every default filled in; what does not apply stays None."""
         _checks.one_of("memory", self.memory, get_args(Family))
         task = make(self.task, self.words_seed)
@@ -63,12 +31,14 @@ class Settings:
         if pooled:
             defaults |= {"k": 8, "V": 10, "b": 2.0, "normalise": "none"}
         missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        if self.symbols is not None:
+            missing["symbols"] = _checks.count("symbols", self.symbols)
         whole = dataclasses.replace(self, **missing)
         whole._check()
         return whole
 
     def _check(self) -> None:
-        for name in ("truncation", "batch_size", "symbols", "M", "D"):
+        for name in ("truncation", "batch_size", "M", "D"):
             _checks.positive_int(name, getattr(self, name))
         _checks.int_within("seed", self.seed, 0, 2**32 - 1)
         _checks.real("learning_rate", self.learning_rate, above=0.0)
@@ -92,7 +62,7 @@ class Settings:
     @property
     def updates(self) -> int:
         """Updates of the weights: only whole minibatches count."""
-        assert self.symbols is not None
+        assert isinstance(self.symbols, int), "only resolved settings know how many"
         return self.symbols // self.minibatch
 
     def make_task(self) -> Task:
