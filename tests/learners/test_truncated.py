@@ -123,7 +123,9 @@ def test_a_group_is_its_runs(memory):
     """Runs of one shape differ in seed, learning rate, epsilon and base."""
     own = {"D": 6} | ({"k": 4, "V": 3} if memory == "chain" else {})
     runs = [
-        StreamSettings(memory=memory, truncation=16, batch_size=4, M=5, symbols=64 * 512, **own, **more)
+        StreamSettings(
+            memory=memory, truncation=16, batch_size=4, M=5, symbols=64 * 512, **own, **more
+        )
         for more in (
             {"seed": 1, "learning_rate": 1e-3, "epsilon": 1e-6},
             {"seed": 2, "learning_rate": 1e-2, "epsilon": 1e-3}

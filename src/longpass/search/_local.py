@@ -9,12 +9,13 @@ import dataclasses
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from longpass import _checks
 from longpass.search._engine import Job, Update
+from longpass.search._work import train
 
 _TRIES = 2  # of a job whose process dies
 
@@ -28,9 +29,14 @@ class _Worker:
 
 
 class LocalEngine:
-    """Processes on this machine, by default one a core."""
+    """Processes on this machine, by default one a core.
 
-    def __init__(self, workers: int | None = None):
+    `work` is what they do with a job's settings: any function that takes and gives what
+    `train` does, of a module that they can import.
+    """
+
+    def __init__(self, workers: int | None = None, work: Callable[..., Any] = train):
+        self._work = work
         self.workers = len(_cores()) if workers is None else workers
         _checks.positive_int("workers", self.workers)
 
@@ -47,7 +53,7 @@ class LocalEngine:
         crew: list[_Worker] = []
         try:
             while waiting and len(crew) < self.workers:
-                crew.append(_hire(self._core(len(crew)), waiting.pop()))
+                crew.append(_hire(self._work, self._core(len(crew)), waiting.pop()))
             while crew:
                 ready = wait([worker.pipe for worker in crew])
                 for worker in [worker for worker in crew if worker.pipe in ready]:
@@ -68,7 +74,7 @@ class LocalEngine:
                         _dismiss(crew.pop(place))
                     elif dead:
                         _dismiss(worker)
-                        crew[place] = _hire(worker.core, waiting.pop())
+                        crew[place] = _hire(self._work, worker.core, waiting.pop())
                     else:
                         worker.job = waiting.pop()
                         worker.pipe.send(worker.job)
@@ -78,10 +84,11 @@ class LocalEngine:
                 _dismiss(worker)
 
 
-def _hire(core: int | None, job: Job) -> _Worker:
+def _hire(work: Callable[..., Any], core: int | None, job: Job) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, core, os.getpid()), daemon=True)
+    life = (work, theirs, core, os.getpid())
+    process = context.Process(target=_live, args=life, daemon=True)
     process.start()
     theirs.close()
     ours.send(job)
@@ -106,7 +113,7 @@ def _dismiss(worker: _Worker) -> None:
     worker.process.join()
 
 
-def _work(pipe: Connection, core: int | None, driver: int) -> None:
+def _live(work: Callable[..., Any], pipe: Connection, core: int | None, driver: int) -> None:
     """A worker's life: jobs in, news out, until the driver is gone."""
     # Ctrl-C is the driver's business: it closes the pipe or kills.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -116,7 +123,6 @@ def _work(pipe: Connection, core: int | None, driver: int) -> None:
     )
     if core is not None:
         os.sched_setaffinity(0, {core})
-    from longpass.search._work import train
 
     def watch(share: float, smoothed: list[float]) -> None:
         if os.getppid() != driver:
@@ -127,7 +133,7 @@ def _work(pipe: Connection, core: int | None, driver: int) -> None:
         while True:
             job: Job = pipe.recv()
             try:
-                records = train(job.settings, watch)
+                records = work(job.settings, watch)
             except (ConnectionError, KeyboardInterrupt):
                 raise
             except Exception as error:

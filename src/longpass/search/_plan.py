@@ -44,14 +44,18 @@ class Plan(PlanFields):
             values = getattr(self, what)
             if not values or len(set(values)) < len(values):
                 raise ValueError(f"{what} is {values}: it must name at least one, each once")
-        for cell in range(self.cells):
-            self.run(cell)
+        for truncation in self.truncations:
+            _checks.positive_int("truncation", truncation)
+        for batch_size in self.batch_sizes:
+            _checks.positive_int("batch_size", batch_size)
         largest = max(self.batch_sizes) * max(self.truncations)
         if self.symbols is not None and self.symbols < largest:
             raise ValueError(
                 f"symbols is {self.symbols}: it must be at least {largest}, the largest minibatch "
                 f"({max(self.batch_sizes)} streams times {max(self.truncations)} symbols)"
             )
+        for cell in range(self.cells):
+            self.run(cell)
 
     @property
     def cells(self) -> int:

@@ -29,13 +29,9 @@ SHORTEST, LONGEST = (sum(part[i] for part in PARTS) + 2 * SPELT for i in (0, 1))
 
 def subsequences(words: tuple[Words[str], Words[str]] = WORDS) -> Task:
     """The task with five words for marker X and five for marker Y: 4 classes, such as XY."""
-    spelt = jnp.array(
-        [
-            [np.repeat([LETTERS.index(letter) for letter in word], HOLD) for word in of_one]
-            for of_one in words
-        ],
-        jnp.uint8,
-    ) + jnp.uint8(DISTRACTOR)  # (marker, word, SPELT)
+    places = [[[LETTERS.index(letter) for letter in word] for word in of_one] for of_one in words]
+    # (marker, word, SPELT). NumPy's, so that naming a task does not start JAX.
+    spelt = np.repeat(np.array(places, np.uint8) + np.uint8(DISTRACTOR), HOLD, axis=-1)
     noise = -(-LONGEST // 16)
 
     def sequence(key: PRNGKeyArray) -> Sequence:
@@ -51,7 +47,7 @@ def subsequences(words: tuple[Words[str], Words[str]] = WORDS) -> Task:
         second = first + SPELT + between
         for n, begin in enumerate((first, second)):
             marker = label >> (1 - n) & 1  # the first marker is the label's higher bit
-            word = spelt[marker, below(bits[noise + 1 + n], spelt.shape[1])]
+            word = jnp.asarray(spelt)[marker, below(bits[noise + 1 + n], spelt.shape[1])]
             inside = (place >= begin) & (place < begin + SPELT)
             symbols = jnp.where(inside, word[(place - begin) % SPELT], symbols)
         length = second + SPELT + after + tail
