@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from longpass.learners import Group, StreamSettings
 
 _SAVE_EVERY = 60.0  # seconds
+_LOOK_EVERY = 0.5  # seconds: how long a stop may take
 
 
 @dataclasses.dataclass
@@ -69,7 +70,7 @@ class Classify:
                 "compiling", total=total, completed=group.updates, rate="", right=""
             )
             while not group.done and not stop():
-                group.advance(seconds=0.5)
+                group.advance(_LOOK_EVERY)
                 now = time.monotonic()
                 rate = (bar.tasks[task].speed or 0.0) * settings.minibatch
                 bar.update(

@@ -92,10 +92,12 @@ class Group:
         return self.state[0].tally.smoothed.tolist()
 
     def advance(self, seconds: float) -> None:
-        """Learn for about so long, or to the end."""
+        """Learn for about so long, or to the end; some minibatches at least."""
         stop = time.monotonic() + seconds
-        while not self.done and time.monotonic() < stop:
+        while not self.done:
             self.state = self._block(self.state, self._hyper, self._until)
+            if time.monotonic() >= stop:
+                return
 
     def finish(self) -> list[Score]:
         """Scores of all runs, after training."""
