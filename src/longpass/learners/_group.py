@@ -26,7 +26,7 @@ from longpass.learners._truncated import (
     new_tally,
 )
 from longpass.networks import Classifier
-from longpass.tasks import Cursor, Task, begin
+from longpass.tasks import Cursor, Stream, Task, begin
 
 HELD_OUT = 2560  # fresh sequences that accuracy is measured on, as in 1997
 _ALL = np.iinfo(np.int32).max
@@ -74,6 +74,8 @@ class Group:
         hypers, learners, cursors = zip(*runs, strict=True)
         self._hyper: Hyper = _stack(hypers)
         self.state: tuple[Learner, Cursor] = (_stack(learners), _stack(cursors))
+        # Cursors, and what was drawn from there ahead of time.
+        self._drawn: tuple[Cursor, tuple[Cursor, Stream]] | None = None
 
     @property
     def updates(self) -> int:
@@ -110,8 +112,16 @@ class Group:
 
     def _block(self, state, hyper: Hyper, until: Until) -> tuple[Learner, Cursor]:
         learner, cursors = state
-        cursors, stream = draw(self.shape.task, self.shape.steps, cursors)
-        return learn(self.shape, self._layout, learner, hyper, stream, until), cursors
+        if self._drawn is None or self._drawn[0] is not cursors:
+            self._drawn = (cursors, self._draw(cursors))
+        cursors, stream = self._drawn[1]
+        learner = learn(self.shape, self._layout, learner, hyper, stream, until)
+        # A second core draws the next symbols while these are learned from.
+        self._drawn = (cursors, self._draw(cursors))
+        return learner, cursors
+
+    def _draw(self, cursors: Cursor) -> tuple[Cursor, Stream]:
+        return draw(self.shape.task, self.shape.steps, cursors)
 
     def _held_out(self) -> list[float]:
         """Accuracy on fresh sequences, by the program that learns, with a learning rate of 0.
