@@ -22,20 +22,20 @@ class StreamFields:
     """Streams that are read side by side."""
     symbols: int | float | None = None
     """Symbols to train on, over all streams. By default the paper's: 4e7, subsequences 1e8."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-3
     """Adam's learning rate (paper: 5e-7 to 1e-3)."""
     epsilon: float = 1e-6
     """Adam's epsilon (paper: 5e-7 to 1e-3)."""
-    M: int = 32
+    M: int = 64
     """Units of the hidden layer (paper: 16, 32, 64)."""
     D: int | None = None
     """Size of a pool (paper: 8 to 48; by default 24) or of the LSTM or GRU (8 to 96; 32)."""
     k: int | None = None
-    """Pools (paper: 4 to 12; by default 8)."""
+    """Pools (paper: 4 to 12; by default 12)."""
     V: int | None = None
-    """Units of a viewport (paper: 4 to 16; by default 10)."""
+    """Units of a viewport (paper: 4 to 16; by default 16)."""
     b: float | None = None
-    """Base of the pools' rates (paper: 1.5, 2, 3; by default 2)."""
+    """Base of the pools' rates (paper: 1.5, 2, 3; by default 1.5)."""
     normalise: Normalise | None = None
     """Pools before their viewports: none (the paper) or layer."""
     clear_state: bool = False

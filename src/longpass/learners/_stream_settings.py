@@ -29,7 +29,7 @@ class StreamSettings(StreamFields):
                 )
         defaults: dict[str, Any] = {"symbols": task.symbols, "D": 24 if pooled else 32}
         if pooled:
-            defaults |= {"k": 8, "V": 10, "b": 2.0, "normalise": "none"}
+            defaults |= {"k": 12, "V": 16, "b": 1.5, "normalise": "none"}
         missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         if self.symbols is not None:
             missing["symbols"] = _checks.count("symbols", self.symbols)
