@@ -1,12 +1,22 @@
 """Shapes and types that annotations name are checked while the tests run."""
 
 import importlib
+import os
 from pathlib import Path
 
 import jax
 import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
+
+# Compiling takes most of the tests' time, and what is compiled runs only briefly.
+os.environ["XLA_FLAGS"] = " ".join(
+    [
+        os.environ.get("XLA_FLAGS", ""),
+        "--xla_backend_optimization_level=0",
+        "--xla_llvm_disable_expensive_passes=true",
+    ]
+)
 
 # Both precisions are tested; what makes arrays says which.
 jax.config.update("jax_enable_x64", True)

@@ -9,7 +9,7 @@ _START = 7.0  # making a network and compiling
 _CALL = 8e-6  # an update, whatever its size
 _WEIGHT = 1.2e-9  # a weight's step of Adam
 _POOL_SYMBOL = 2.5e-8  # drawing and filtering a symbol
-_FLOP = 1 / 8e9  # an operation of a layer
+_FLOP = 1 / 25e9  # an operation of a layer
 
 
 def estimate(runs: Iterable[StreamSettings]) -> float:

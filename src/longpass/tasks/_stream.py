@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8, UInt32
 
 NO_LABEL = -1
 
@@ -105,12 +105,12 @@ def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
     return Cursor(cursor.key, cursor.number + which[-1] + done, following), stream
 
 
-def below(word: Int[Array, ""], bound: int) -> Int[Array, ""]:
+def below(word: UInt32[Array, ""], bound: int) -> Int[Array, ""]:
     """A number from 0 to bound - 1 from 32 random bits (uneven by bound / 2^32 at most)."""
     return (word % jnp.uint32(bound)).astype(jnp.int32)
 
 
-def distractors(words: Int[Array, " words"], steps: int, first: int) -> UInt8[Array, " steps"]:
+def distractors(words: UInt32[Array, " words"], steps: int, first: int) -> UInt8[Array, " steps"]:
     """Symbols `first` .. `first` + 3, evenly, from 32 random bits for every 16 of them."""
     shifts = 2 * jnp.arange(16, dtype=jnp.uint32)
     pairs = (words[:, None] >> shifts) & jnp.uint32(3)
