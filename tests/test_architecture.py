@@ -6,7 +6,7 @@ from pathlib import Path
 import longpass
 
 # Top to bottom. A file directly in the package (such as _checks.py) is open to all.
-LAYERS = ("theory", "memory", "networks", "envs", "results", "studies", "cli")
+LAYERS = ("theory", "memory", "networks", "envs", "results", "learners", "studies", "cli")
 SOURCE = Path(longpass.__file__).parent
 
 

@@ -2,12 +2,14 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import tyro
 from rich.console import Console
 
 FigureName = Literal["impulse", "frequency", "memory-trace", "schematic", "tasks"]
+# These show runs, which someone has to train first.
+FigureOfRuns = Literal["learning", "conditioning"]
 
 
 @dataclasses.dataclass
@@ -17,11 +19,14 @@ class Figure:
     impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals
     each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
     schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
-    gridworlds.
+    gridworlds. learning: return over steps of the runs named, one line a seed. conditioning: the
+    same, told apart by how the network writes and reads (runs in results/agents, if none is named).
     """
 
-    name: tyro.conf.Positional[FigureName]
+    name: tyro.conf.Positional[FigureName | FigureOfRuns]
     """Which figure."""
+    runs: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """For learning and conditioning: folders of runs."""
     out: Path = Path("results/figures")
     """The folder that files go to; it is made if it is not there."""
     json: bool = False
@@ -30,7 +35,12 @@ class Figure:
     def run(self, console: Console) -> dict[str, Any]:
         from longpass import studies
 
-        files = studies.draw(self.name, self.out)
+        if self.name in get_args(FigureName):
+            if self.runs:
+                raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
+            files = studies.draw(self.name, self.out)
+        else:
+            files = studies.draw(self.name, self.out, self.runs)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

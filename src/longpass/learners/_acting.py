@@ -52,8 +52,7 @@ class Rollout(NamedTuple):
     memory: PyTree[Array]
     moments: Moment
     seen_next: Num[Array, "envs *seen"]
-    """What is seen after the last step, and whether an episode starts there."""
-    start_next: Bool[Array, " envs"]
+    """What is seen after the last step."""
 
 
 def choose(
@@ -128,7 +127,7 @@ def act(
 
     after, moments = jax.lax.scan(step, actors, (noise, jax.random.split(env_key, steps)))
     seen = network.embed(after.frame) if network.writer == "frozen" else after.frame
-    return after, Rollout(actors.memory, moments, seen, after.start)
+    return after, Rollout(actors.memory, moments, seen)
 
 
 def random_play(

@@ -53,6 +53,7 @@ class Impala:
     ):
         self.env, self.params, self.build, self.settings = env, params, build, settings
 
+    @functools.partial(jax.jit, static_argnums=0)
     def init(self, key: PRNGKeyArray) -> Training:
         """A training before its first update."""
         settings = self.settings
@@ -71,6 +72,10 @@ class Impala:
             self.env, self.params, actor(state), state.actors, self.settings.rollout, act_key
         )
         return learned(self.settings, state, rollout, hyper, actors, key)
+
+    def resumed(self, state: Training) -> Training:
+        """A saved training, to be gone on with: it is all there."""
+        return state
 
     @functools.partial(jax.jit, static_argnums=(0, 3), donate_argnums=1)
     def run(self, state: Training, hyper: Hyper, updates: int) -> tuple[Training, Update]:

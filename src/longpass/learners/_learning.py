@@ -58,22 +58,15 @@ def learn(
 
     moments = jax.tree.map(cut, rollout.moments)
 
-    def following(first: Array, after: Array) -> Array:
-        """What comes after each slice: the first of the next one, and `after` for the last."""
-        return jnp.concatenate([first[1:, 0], after[None]])
-
-    nexts = (
-        following(moments.seen, rollout.seen_next),
-        following(moments.start, rollout.start_next),
-    )
+    # What is seen after each slice: the first of the next one.
+    seen_next = jnp.concatenate([moments.seen[1:, 0], rollout.seen_next[None]])
 
     def one_slice(carry: Any, inputs: Any) -> tuple[Any, Metrics]:
         weights, memory = carry
-        return _learn_slice(settings, weights, memory, *inputs, hyper)
+        return _learn_slice(settings, weights, memory, *inputs, hyper=hyper)
 
-    (weights, _), metrics = jax.lax.scan(
-        one_slice, (weights, rollout.memory), (moments, nexts[0], nexts[1])
-    )
+    begin = (weights, rollout.memory)
+    (weights, _), metrics = jax.lax.scan(one_slice, begin, (moments, seen_next))
     return weights, jax.tree.map(jnp.mean, metrics)
 
 
@@ -83,16 +76,13 @@ def _learn_slice(
     memory: PyTree[Array],
     moments: Moment,
     seen_next: Array,
-    start_next: Array,
     hyper: Hyper,
 ) -> tuple[tuple[Weights, PyTree[Array]], Metrics]:
     network = weights.network
     moving, fixed = eqx.partition(network, _moves(network))
 
     def loss(moving: PyTree[Array]) -> tuple[Array, tuple[Any, Metrics]]:
-        return slice_loss(
-            settings, eqx.combine(moving, fixed), memory, moments, seen_next, start_next, hyper
-        )
+        return slice_loss(settings, eqx.combine(moving, fixed), memory, moments, seen_next, hyper)
 
     (_, (memory, metrics)), gradients = jax.value_and_grad(loss, has_aux=True)(moving)
     norm = optax.global_norm(gradients)
@@ -112,7 +102,6 @@ def slice_loss(
     memory: PyTree[Array],
     moments: Moment,
     seen_next: Array,
-    start_next: Array,
     hyper: Hyper,
 ) -> tuple[Float[Array, ""], tuple[PyTree[Array], Metrics]]:
     """(Loss, (memory after the slice, metrics)) of one slice, time first and copies second.
@@ -129,7 +118,8 @@ def slice_loss(
 
     memory, ys = jax.vmap(unroll, in_axes=(0, 1, 1), out_axes=(0, 1))(memory, xs, moments.start)
     logits, values = network.decide(ys)
-    # What is beyond the slice tells its value, and learns from its own slice.
+    # What is beyond the slice tells its value, and learns from its own slice. If an episode starts
+    # there, V-trace does not look.
     memory = jax.lax.stop_gradient(memory)
     beyond = value_of(jax.lax.stop_gradient(network), memory, jax.lax.stop_gradient(x_next))
 

@@ -137,7 +137,8 @@ class ActorCritic(eqx.Module):
         self, y: Float[Array, "*batch width"]
     ) -> tuple[Float[Array, "*batch actions"], Float[Array, "*batch"]]:
         """(Action logits, value) from what the memory gives."""
-        assert self.policy.bias is not None and self.value.bias is not None
+        assert self.policy.bias is not None
+        assert self.value.bias is not None
         logits = y @ self.policy.weight.T + self.policy.bias
         return logits, y @ self.value.weight[0] + self.value.bias[0]
 

@@ -70,7 +70,7 @@ class Torso(eqx.Module):
         """What the embedding is made from: (..., features)."""
         frames = frames.astype(self.weight.dtype)
         batch = frames.shape[: frames.ndim - len(self.shape)]
-        if self.filters is not None:
+        if self.filters is not None and self.filter_bias is not None:
             # On a CPU one product over patches is faster than XLA's convolution of small boards.
             frames = jax.nn.relu(_patches(frames) @ self.filters + self.filter_bias)
         return frames.reshape(*batch, self.weight.shape[1])
