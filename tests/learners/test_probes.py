@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from longpass.learners import Hyper, Impala, Settings
+from longpass.learners import Hyper, Impala, Settings, conditioning
 from longpass.networks import ActorCritic
 from tests.learners.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
 
@@ -21,7 +21,7 @@ BLOCK, FAR = 2, 24
 # Each kind with its episodes' length: the bit is asked for within gradients' reach, and far beyond.
 KINDS = jnp.array([VALUE_ONLY, ACTION_ONLY, DELAYED, RECALL, RECALL], jnp.int32)
 LENGTHS = jnp.array([1, 1, 3, BLOCK, FAR], jnp.int32)
-UPDATES = 150
+UPDATES = 120
 SETTINGS = Settings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagger=30)
 
 
@@ -29,13 +29,12 @@ def build(family, key):
     return ActorCritic(
         family,
         (1, 1, 4),
-        actions=3,
         pools=5,
         pool_size=16,
         viewport_size=8,
         summary_size=32,
         size=32,
-        normalise="layer" if family in ("chain", "parallel") else "none",
+        **conditioning(family),
         key=key,
     )
 
@@ -106,6 +105,6 @@ def test_a_bit_beyond_the_block_is_remembered_by_pools_alone(family):
     returns, _ = trained(family)
     late = np.nanmean(returns[4, -20:])
     if family in ("chain", "parallel"):
-        assert late > 0.95
+        assert late > 0.9
     else:
         assert late < 0.7

@@ -85,7 +85,7 @@ def _learn_slice(
         return slice_loss(settings, eqx.combine(moving, fixed), memory, moments, seen_next, hyper)
 
     (_, (memory, metrics)), gradients = jax.value_and_grad(loss, has_aux=True)(moving)
-    norm = optax.global_norm(gradients)
+    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradients)))
     shortened = jax.tree.map(
         lambda leaf: leaf * jnp.minimum(1.0, hyper.clip_norm / (norm + 1e-12)), gradients
     )

@@ -111,7 +111,7 @@ class ActorCritic(eqx.Module):
         """The empty memory."""
         return self.memory.initial_state()
 
-    def embed(self, frames: Num[Array, "*batch"]) -> Float[Array, "*batch embedding"]:
+    def embed(self, frames: Num[Array, "..."]) -> Float[Array, "... embedding"]:
         """What the memory reads of frames (..., *observation)."""
         return self.torso(frames)
 

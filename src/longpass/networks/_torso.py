@@ -45,7 +45,7 @@ class Torso(eqx.Module):
         self.weight = normal(in_axis=-1, out_axis=-2)(weight_key, (size, features), dtype)
         self.bias = jnp.zeros(size, dtype)
 
-    def __call__(self, frames: Num[Array, "*batch"]) -> Float[Array, "*batch embedding"]:
+    def __call__(self, frames: Num[Array, "..."]) -> Float[Array, "... embedding"]:
         """The embedding of frames (..., *shape)."""
         return jax.nn.relu(self._features(frames) @ self.weight.T + self.bias)
 
@@ -66,7 +66,7 @@ class Torso(eqx.Module):
             (self.weight * scale[:, None], -mean * scale - 1.0),
         )
 
-    def _features(self, frames: Num[Array, "*batch"]) -> Float[Array, "*batch features"]:
+    def _features(self, frames: Num[Array, "..."]) -> Float[Array, "... features"]:
         """What the embedding is made from: (..., features)."""
         frames = frames.astype(self.weight.dtype)
         batch = frames.shape[: frames.ndim - len(self.shape)]
