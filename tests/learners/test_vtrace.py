@@ -34,7 +34,9 @@ def sample(seed, length=12, ends=()):
     discounts = np.full(length, 0.9)
     discounts[list(ends)] = 0.0
     rho = np.exp(rng.normal(size=length))
-    return [jnp.asarray(x) for x in (values[:-1], values[1:], rng.normal(size=length), discounts, rho)]
+    return [
+        jnp.asarray(x) for x in (values[:-1], values[1:], rng.normal(size=length), discounts, rho)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -155,7 +155,7 @@ class Train:
         )
         network = {
             "family": self.memory,
-            "pools": self.pools or pools_for(preset.delay(params), 2.0),
+            "pools": self.pools or pools_for(float(preset.delay(params)), 2.0),
             "pool_size": self.pool_size,
             "viewport_size": self.viewport_size,
             "summary_size": self.summary_size,

@@ -1,6 +1,7 @@
 """A run's settings, complete: enough to build it again from what its folder says."""
 
 import dataclasses
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,11 @@ class Config:
         """What trains it."""
         if self.gym:
             return HostImpala(self.task, self.network, self.settings, self.seed)
-        env, params = self.world()
-        return Impala(env, params, self._build, self.settings)
+        same = dataclasses.replace(self, hyper={}, seed=0, dispatch=1)
+        return _impala(json.dumps(dataclasses.asdict(same)))
 
-    def _build(self, key: PRNGKeyArray) -> ActorCritic:
+    def build(self, key: PRNGKeyArray) -> ActorCritic:
+        """The network of a run on one of the three worlds."""
         env, _ = self.world()
         shape = env.observation_space().shape
         return ActorCritic(observation=shape, actions=env.action_space().n, key=key, **self.network)
@@ -85,15 +87,28 @@ class Config:
         write_whole(folder / _FILE, lambda file: file.write(text.encode()))
 
     @classmethod
+    def parse(cls, text: str) -> "Config":
+        """The settings that this JSON object says."""
+        fields = json.loads(text)
+        return cls(**fields | {"settings": Settings(**fields["settings"])})
+
+    @classmethod
     def load(cls, folder: Path) -> "Config":
         """The settings of the run in `folder`."""
         path = Path(folder) / _FILE
         try:
-            fields = json.loads(path.read_text())
-            return cls(**fields | {"settings": Settings(**fields["settings"])})
+            return cls.parse(path.read_text())
         except (FileNotFoundError, NotADirectoryError):
             raise ValueError(
                 f"RUN is {str(folder)!r}: it must be the folder of a run, with {_FILE} in it"
             ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is damaged or of another version ({error})") from None
+
+
+# Runs that differ in what is not compiled in share a learner, and with it its programs.
+@functools.lru_cache(maxsize=8)
+def _impala(text: str) -> Impala:
+    config = Config.parse(text)
+    env, params = config.world()
+    return Impala(env, params, config.build, config.settings)

@@ -32,7 +32,7 @@ class Run:
     """
 
     def __init__(self, config: Config, path: Path, *, resume: bool = False):
-        self.config, self.folder = config, folder("out", path)
+        self.config, self._hyper, self.folder = config, config.hypers(), folder("out", path)
         self.checkpoints, self.records = Checkpoints(path), Records(path / RECORDS)
         if not resume and (self.checkpoints.exist() or self.records.path.exists()):
             raise ValueError(
@@ -58,7 +58,7 @@ class Run:
 
     def train(
         self,
-        steps: float,
+        steps: float | int,
         watch: Callable[[Progress], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
         save_seconds: float = 180.0,
@@ -69,10 +69,10 @@ class Run:
         every `save_seconds` and at the end, however it comes about.
         """
         steps = _checks.real("steps", steps, above=0.0)
-        hyper, last_save = self.config.hypers(), time.monotonic()
+        last_save = time.monotonic()
         while self.progress.steps < steps and not stop():
             began = time.monotonic()
-            self.state, update = self.trainer.run(self.state, hyper, self.config.dispatch)
+            self.state, update = self.trainer.run(self.state, self._hyper, self.config.dispatch)
             self._note(jax.tree.map(np.asarray, update), began)
             watch(self.progress)
             if time.monotonic() - last_save > save_seconds:

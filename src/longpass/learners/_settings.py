@@ -29,12 +29,12 @@ class Hyper(eqx.Module):
 
     def __init__(
         self,
-        learning_rate: float | Array = 1e-3,
-        entropy_cost: float | Array = 2e-3,
-        discount: float | Array = 0.99,
-        epsilon: float | Array = 1e-6,
-        clip_norm: float | Array = 1.0,
-        baseline_cost: float | Array = 0.5,
+        learning_rate: float | int | Array = 1e-3,
+        entropy_cost: float | int | Array = 2e-3,
+        discount: float | int | Array = 0.99,
+        epsilon: float | int | Array = 1e-6,
+        clip_norm: float | int | Array = 1.0,
+        baseline_cost: float | int | Array = 0.5,
     ):
         given = {name: value for name, value in locals().items() if name in _LEAST}
         for name, value in given.items():
