@@ -64,7 +64,7 @@ class Train:
     rollout: int = 300
     """Steps of each copy between updates."""
     slices: int | None = None
-    """Steps of the optimiser a rollout; by default up to 5, each at least block_every long."""
+    """Steps of the optimiser a rollout; by default the preset's, if block_every fits into each."""
     horizon: int | None = None
     """How far V-trace looks ahead; by default to the end of the slice."""
     lag: int = 0
@@ -142,7 +142,7 @@ class Train:
         else:
             env, params = environment(self.task)
             name, preset, values = env.name, PRESETS[env.name], dataclasses.asdict(self.task)  # pyright: ignore[reportArgumentType]
-        slices = self.slices or slices_for(self.rollout, self.block_every)
+        slices = self.slices or slices_for(self.rollout, self.block_every, preset.slices)
         settings = Settings(
             envs=self.envs,
             rollout=self.rollout,

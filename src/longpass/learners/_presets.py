@@ -20,6 +20,8 @@ class Preset:
     epsilon: float = 1e-6
     clip_norm: float = 1.0
     logit_scale: float = 0.01
+    slices: int = 5
+    """The most slices; as few as `block_every` needs where gradients reach further."""
 
 
 def _catch_delay(params: CuedCatchParams) -> int:
@@ -41,9 +43,10 @@ def _recall_delay(params: SequenceRecallParams) -> int:
 PRESETS: dict[str, Preset] = {
     # An action is paid for within seven frames: a short discount leaves little else to explain.
     "cued_catch": Preset(_catch_delay, discount=0.8),
-    # Goals are far: uniform play never meets one. Larger first logits walk further, and entropy
-    # must not pull the policy back to uniform before the first goal has been found.
-    "t_maze": Preset(_maze_delay, entropy_cost=1e-3, logit_scale=0.5),
+    # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
+    # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
+    # came of it some fifty steps later.
+    "t_maze": Preset(_maze_delay, entropy_cost=2e-4, epsilon=1e-5, logit_scale=2.0, slices=1),
     "sequence_recall": Preset(_recall_delay, entropy_cost=5e-3),
 }
 # For any other environment: nothing is known of it.
