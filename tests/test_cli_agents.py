@@ -1,5 +1,6 @@
 """`train`, `evaluate`, `film` and `figure` of agents, as a user meets them."""
 
+import io
 import json
 import os
 import signal
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 from PIL import Image
+from rich.console import Console
 
 from longpass.cli import _panel, main
-from longpass.learners import Config, _evaluation, curve
+from longpass.learners import Config, Progress, _evaluation, curve
 from longpass.results import Checkpoints
 
 # The commands share a run and its programs.
@@ -78,6 +80,23 @@ def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
     assert shown == [2, 4]
     assert int(np.load(tmp_path / "checkpoint.npz")["['training'].updates"]) == 4
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_panel_tells_how_it_goes(trained):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=80)
+    metrics = dict.fromkeys(("entropy", "policy_loss", "baseline_loss", "gradient_norm"), 0.25)
+    scores = np.linspace(0.0, 1.0, 400, dtype=np.float32)
+    with _panel.Panel(console, Config.load(trained), 1e6) as panel:
+        for steps in (1000, 2000):
+            panel.show(Progress(1, steps, 400, 1.0, scores, metrics))
+    shown = text.getvalue()
+    for part in ("2,000 of 1,000,000", "0.876 of 2.000", "0.500 of 2.000", "entropy", "time left"):
+        assert part in shown
+    quiet = io.StringIO()
+    with _panel.Panel(Console(file=quiet), Config.load(trained), 1e6) as panel:
+        panel.show(Progress(1, 1000, 400, 1.0, scores, metrics))
+    assert quiet.getvalue() == ""
 
 
 def test_evaluate(trained, capsys):
