@@ -5,6 +5,7 @@ rollout is then unrolled through the LSTM, stretch by stretch between episodes' 
 from with V-trace, which on one's own fresh rollout is the n-step return.
 """
 
+import time
 from typing import Any
 
 import numpy as np
@@ -42,24 +43,22 @@ class TorchAgent(nn.Module):
         return self.policy(out), self.value(out)[..., 0], state
 
 
-def steps_per_second(envs: Any, rollout: int, updates: int) -> float:
-    """Environment steps a second, acting and learning together, after one update of warm-up."""
-    import time
-
+def steps_per_second(envs: Any, rollout: int, updates: int) -> tuple[float, float]:
+    """Environment steps (a second, a CPU-second) of acting and learning, warmed up."""
     agent = TorchAgent(envs.single_observation_space.shape, int(envs.single_action_space.n))
     optimiser = torch.optim.Adam(agent.parameters(), lr=1e-3)
     copies = envs.num_envs
     frames, _ = envs.reset(seed=0)
     starts = np.ones(copies, bool)
     state = tuple(torch.zeros(1, copies, 128) for _ in range(2))
-    began = 0.0
+    began = cpu_began = 0.0
     for update in range(updates + 1):
         if update == 1:
-            began = time.perf_counter()
+            began, cpu_began = time.perf_counter(), time.process_time()
         first, seen, begun, taken, paid, ended = state, [], [], [], [], []
         for _ in range(rollout):
             with torch.no_grad():
-                here = torch.as_tensor(frames)[None], torch.as_tensor(starts)[None]
+                here = torch.tensor(frames)[None], torch.tensor(starts)[None]
                 logits, _, state = agent(*here, state)
                 actions = torch.distributions.Categorical(logits=logits[0]).sample()
             seen.append(here[0])
@@ -71,7 +70,7 @@ def steps_per_second(envs: Any, rollout: int, updates: int) -> float:
             ended.append(torch.as_tensor(starts))
         logits, values, _ = agent(torch.cat(seen), torch.cat(begun), first)
         with torch.no_grad():
-            here = torch.as_tensor(frames)[None], torch.as_tensor(starts)[None]
+            here = torch.tensor(frames)[None], torch.tensor(starts)[None]
             later = agent(*here, state)[1][0]
         policy = torch.distributions.Categorical(logits=logits)
         targets = []
@@ -86,4 +85,5 @@ def steps_per_second(envs: Any, rollout: int, updates: int) -> float:
         loss.backward()
         nn.utils.clip_grad_norm_(agent.parameters(), 1.0)
         optimiser.step()
-    return updates * rollout * copies / (time.perf_counter() - began)
+    steps = updates * rollout * copies
+    return steps / (time.perf_counter() - began), steps / (time.process_time() - cpu_began)

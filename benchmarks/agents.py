@@ -84,10 +84,7 @@ def measure(env: Environment[Any, Any, Any], family: Family, copies: int, block_
 def measure_torch(world: str, title: str, copies: int) -> Row:
     """The PyTorch agent on the same world."""
     envs = gymnasium.make_vec(f"longpass/{world}-v0", num_envs=copies)
-    cpu = time.process_time()
-    rate = steps_per_second(envs, 300, 2)
-    # One update of three is the warm-up's.
-    cpu_rate = 3 * 300 * copies / (time.process_time() - cpu)
+    rate, cpu_rate = steps_per_second(envs, 300, 4)
     return Row("PyTorch LSTM", title, copies, 300, rate, cpu_rate)
 
 
@@ -111,8 +108,10 @@ def parts(env: Environment[Any, Any, Any], copies: int) -> dict[str, float]:
 
     calls = {
         "environment": timed(lambda s, a: step(keys, s, a, params)[:3], state, actions),
-        "torso": timed(network.embed, frame),
-        "pools and reader": timed(jax.vmap(network.memory.step), memory, xs, starts),
+        "torso": timed(lambda f: network.embed(f), frame),
+        "pools and reader": timed(
+            jax.vmap(lambda m, x, start: network.memory.step(m, x, start)), memory, xs, starts
+        ),
         "summariser alone": timed(lambda x, v: reader.summarise(x, [v]), xs, views),
     }
     times = time_in_turn(calls, SECONDS)
