@@ -12,29 +12,28 @@ import jax
 import numpy as np
 import pytest
 
-from longpass.learners import Config, Diverged, Run, Settings, curve, load_network
+from longpass.cli._tasks import CuedCatchTask
+from longpass.cli._train import Train
+from longpass.learners import Config, Diverged, Run, curve, load_network
 from longpass.results import Checkpoints, Records
 
-# All runs here share one program, so they share a process.
+# All runs here and those of the command line share one program, so they share a process.
 pytestmark = pytest.mark.xdist_group("runs")
-CONFIG = Config(
-    task="cued_catch",
-    params={"num_trials": 3, "initial_cue_duration": 1, "reward_free_trials": 0},
-    network={
-        "family": "chain",
-        "pools": 3,
-        "pool_size": 8,
-        "viewport_size": 4,
-        "summary_size": 8,
-        "writer": "slow",
-        "embedding": "sparse",
-        "normalise": "layer",
-    },
-    hyper={"learning_rate": 1e-3, "epsilon": 1e-6, "clip_norm": 1.0},
-    settings=Settings(envs=4, rollout=20, slices=2, block_every=5, stagger=30, lag=1),
+CONFIG = Train(
+    task=CuedCatchTask(num_trials=3, initial_cue_duration=1, reward_free_trials=0),
+    pools=3,
+    pool_size=8,
+    viewport_size=4,
+    summary_size=8,
+    writer="slow",
+    envs=4,
+    rollout=20,
+    slices=2,
+    block_every=5,
+    lag=1,
     seed=3,
     dispatch=2,
-)
+).config()
 DISPATCH = 2 * CONFIG.settings.steps
 FOUR = 4 * DISPATCH
 
