@@ -57,7 +57,17 @@ def assert_same(one, other):
 
 
 @pytest.fixture(scope="module")
-def straight(tmp_path_factory):
+def programs(tmp_path_factory):
+    """A folder that keeps compiled programs, so that another process need not compile them."""
+    folder = tmp_path_factory.mktemp("programs")
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    yield folder
+    jax.config.update("jax_compilation_cache_dir", None)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory, programs):
     """A run of four calls that never stopped."""
     folder = tmp_path_factory.mktemp("straight")
     progress = Run(CONFIG, folder).train(FOUR)
@@ -102,7 +112,7 @@ def test_records_after_the_checkpoint_are_written_again(straight, tmp_path):
     assert_same(tmp_path, straight)
 
 
-def test_kill_9_loses_what_came_after_the_checkpoint_alone(straight, tmp_path):
+def test_kill_9_loses_what_came_after_the_checkpoint_alone(straight, tmp_path, programs):
     text = json.dumps(dataclasses.asdict(CONFIG))
     code = (
         "import sys, pathlib; from longpass.learners import Config, Run\n"
@@ -111,7 +121,7 @@ def test_kill_9_loses_what_came_after_the_checkpoint_alone(straight, tmp_path):
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, text, str(tmp_path)],
-        env=os.environ | {"JAX_ENABLE_X64": "1"},
+        env=os.environ | {"JAX_ENABLE_X64": "1", "JAX_COMPILATION_CACHE_DIR": str(programs)},
     )
     until = time.monotonic() + 120
     while not (tmp_path / "checkpoint-before.npz").exists():
