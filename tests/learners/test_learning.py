@@ -106,7 +106,7 @@ def test_a_truncated_end_is_worth_its_last_frame():
     """The last frame of an episode that ran out of time is read in its own episode's memory."""
     settings = Settings(envs=3, rollout=10, slices=1, block_every=2, stagger=9)
     params = ProbeParams(0, 7, True)
-    learner = Impala(Clock(), params, lambda key: counting_network([1.0, 0.0]), settings)
+    learner = Impala(Clock(), params, lambda key: counting_network([1.0, 1.0]), settings)
 
     @quick_jit
     def play(key):
@@ -117,7 +117,8 @@ def test_a_truncated_end_is_worth_its_last_frame():
     seen_whole = np.cumsum(moments.truncated, axis=0) > 1
     ends = moments.truncated & seen_whole
     assert ends.sum() > 5
-    np.testing.assert_array_equal(moments.last_value[ends], 8.0)
+    # It is the eighth frame counted, and the clock shows 7.
+    np.testing.assert_array_equal(moments.last_value[ends], 15.0)
     assert not moments.last_value[~moments.truncated].any()
     assert not moments.terminated.any()
 
