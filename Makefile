@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUT ?= results/figures
+OUT ?= results
 
 .DEFAULT_GOAL := help
 .PHONY: help install reproduce test lint bench clean
@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,ray,tensorboard]'
 	@touch $@
 
-reproduce: install ## draw the figures (into OUT, by default results/figures)
+reproduce: install ## train the memories and draw the figures (into OUT, by default results)
 	$(BIN)/longpass reproduce --out $(OUT)
 
 test: install lint ## lint, type-check and run the tests

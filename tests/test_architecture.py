@@ -6,7 +6,18 @@ from pathlib import Path
 import longpass
 
 # Top to bottom. A file directly in the package (such as _checks.py) is open to all.
-LAYERS = ("theory", "memory", "networks", "envs", "results", "learners", "studies", "cli")
+LAYERS = (
+    "theory",
+    "memory",
+    "networks",
+    "tasks",
+    "envs",
+    "results",
+    "learners",
+    "search",
+    "studies",
+    "cli",
+)
 SOURCE = Path(longpass.__file__).parent
 
 

@@ -26,6 +26,13 @@ def int_within(name: str, value: Any, least: int, most: int | None) -> int:
     return number
 
 
+def count(name: str, value: Any) -> int:
+    """`value` as an int of at least 1; a float will do if it is whole, so that 4e7 can be said."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return positive_int(name, value)
+
+
 def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
     """`value` as a finite float, above `above` and at least `least` where they are given."""
     bounds = [f"above {above:g}"] if above is not None else []

@@ -12,6 +12,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from longpass.cli._classify import Classify
 from longpass.cli._evaluate import Evaluate
 from longpass.cli._figure import Figure
 from longpass.cli._film import Film
@@ -19,6 +20,7 @@ from longpass.cli._play import Play
 from longpass.cli._pools import Pools
 from longpass.cli._replay import Replay
 from longpass.cli._reproduce import Reproduce
+from longpass.cli._sweep import RunSweep
 from longpass.cli._train import Train
 
 _TOUR = """Low-pass recurrent neural networks: a memory that learns long correlations from short
@@ -27,7 +29,9 @@ gradients.
 A tour:
   longpass pools --horizon 300       how many pools reach 300 steps back, and what each holds
   longpass figure impulse            the windows through which pools see the past
-  longpass reproduce                 every figure there is so far
+  longpass classify --truncation 2   learn to tell sequences of 100 symbols from 2-step gradients
+  longpass sweep --runs 10           many such runs, with settings drawn at random
+  longpass reproduce                 the paper's main claim, with a table and every figure
   longpass play t-maze --level 0     play one of the three tasks yourself
   longpass film cued-catch -o a.gif  an episode as an animated picture
   longpass train t-maze --level 0    train an agent that remembers; it leaves a run's folder
@@ -42,6 +46,8 @@ _Command = (
     Annotated[Pools, tyro.conf.subcommand("pools")]
     | Annotated[Figure, tyro.conf.subcommand("figure")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+    | Annotated[Classify, tyro.conf.subcommand("classify")]
+    | Annotated[RunSweep, tyro.conf.subcommand("sweep")]
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[Film, tyro.conf.subcommand("film")]
     | Annotated[Replay, tyro.conf.subcommand("replay")]

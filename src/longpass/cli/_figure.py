@@ -7,8 +7,17 @@ from typing import Any, Literal, get_args
 import tyro
 from rich.console import Console
 
-FigureName = Literal["impulse", "frequency", "memory-trace", "schematic", "tasks"]
-# These show runs, which someone has to train first.
+FigureName = Literal[
+    "impulse",
+    "frequency",
+    "memory-trace",
+    "schematic",
+    "tasks",
+    "piano-roll",
+    "truncation",
+    "batch-size",
+]
+# These show runs of agents, which someone has to train first.
 FigureOfRuns = Literal["learning", "conditioning"]
 
 
@@ -19,8 +28,10 @@ class Figure:
     impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals
     each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
     schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
-    gridworlds. learning: return over steps of the runs named, one line a seed. conditioning: the
-    same, told apart by how the network writes and reads (runs in results/agents, if none is named).
+    gridworlds. piano-roll: streams of symbols. truncation, batch-size: scores of all runs in
+    --records, by truncation length (the paper's figure 4) and by batch size. learning: return over
+    steps of the runs named, one line a seed. conditioning: the same, told apart by how the network
+    writes and reads (runs in results/agents, if none is named).
     """
 
     name: tyro.conf.Positional[FigureName | FigureOfRuns]
@@ -29,18 +40,20 @@ class Figure:
     """For learning and conditioning: folders of runs."""
     out: Path = Path("results/figures")
     """The folder that files go to; it is made if it is not there."""
+    records: Path = Path("results/laptop")
+    """The folder with the records that truncation and batch-size are drawn from."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
         from longpass import studies
 
-        if self.name in get_args(FigureName):
-            if self.runs:
-                raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
-            files = studies.draw(self.name, self.out)
+        if self.name in get_args(FigureOfRuns):
+            files = studies.draw_runs(self.name, self.out, self.runs)
+        elif self.runs:
+            raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
         else:
-            files = studies.draw(self.name, self.out, self.runs)
+            files = studies.draw(self.name, self.out, self.records)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

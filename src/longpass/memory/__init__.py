@@ -1,6 +1,8 @@
 """Memories: what remembers, under one contract (see `AbstractMemory`)."""
 
+from longpass._names import Normalise as Normalise
 from longpass._rates import rates as rates
+from longpass.memory._batched import unroll_batch as unroll_batch
 from longpass.memory._concrete import Concrete as Concrete
 from longpass.memory._concrete import LinkName as LinkName
 from longpass.memory._concrete import Parallel as Parallel
@@ -15,4 +17,3 @@ from longpass.memory._links import OrthonormalTanh as OrthonormalTanh
 from longpass.memory._links import Projection as Projection
 from longpass.memory._pools import PoolBank as PoolBank
 from longpass.memory._pools import PoolChain as PoolChain
-from longpass.memory._reader import Normalise as Normalise

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
+from longpass._names import Normalise
 from longpass._rates import rates
 from longpass.memory._contract import (
     AbstractMemory,
@@ -26,7 +27,7 @@ from longpass.memory._pools import (
     run_linked,
     step_linked,
 )
-from longpass.memory._reader import Activation, Normalise, Reader
+from longpass.memory._reader import Activation, Reader
 from longpass.memory._reading import read_frozen
 
 LinkName = Literal["none", "orthonormal-tanh", "projection", "gate"]

@@ -190,21 +190,33 @@ def cut(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Chunks:
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _impulse_table(filt: Filter, length: int) -> np.ndarray:
-    """(k, length, k + length): the pools at each step from entering pools and inputs."""
+def responses(filt: Filter, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """(Powers (length, k, k), impulse responses (length, k)).
+
+    `powers[t]` makes the pools after step t from the pools before step 0; `responses[t]` are the
+    pools t steps after an input of 1.
+    """
     A, _ = transition(filt.rates, filt.wiring)
     # With gain 1 into pool 1: a chain multiplies by the later rates, a bank by a_n / a_1.
     c = np.cumprod(filt.gains) if filt.wiring == "chain" else np.array(filt.gains)
+    powers = np.empty((length, *A.shape))
+    response = np.empty((length, len(c)))
+    power = np.eye(len(c))
+    for t in range(length):
+        response[t] = power @ c
+        powers[t] = power = A @ power
+    return powers, response
+
+
+@functools.lru_cache(maxsize=64)
+def _impulse_table(filt: Filter, length: int) -> np.ndarray:
+    """(k, length, k + length): the pools at each step from entering pools and inputs."""
+    powers, response = responses(filt, length)
     k = len(filt.rates)
     table = np.zeros((k, length, k + length))
-    power, response = np.eye(k), c
-    responses = []
     for t in range(length):
-        power, responses = A @ power, [*responses, response]
-        response = A @ response
-        table[:, t, :k] = power
-        table[:, t, k : k + t + 1] = np.stack(responses[::-1], axis=1)
+        table[:, t, :k] = powers[t]
+        table[:, t, k : k + t + 1] = response[t::-1].T
     return table
 
 

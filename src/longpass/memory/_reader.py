@@ -1,7 +1,7 @@
 """The reader: one viewport a pool, and a summariser over all of them."""
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import equinox as eqx
 import jax
@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
+from longpass._names import Normalise
 
-Normalise = Literal["none", "layer"]
 Activation = Callable[[Array], Array]
 
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
+from longpass._names import Family
 from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Normalise, Parallel
-from longpass.networks._families import Family
 from longpass.networks._torso import Embedding, Torso
 
 EMBEDDING = 128

@@ -5,3 +5,6 @@ from longpass.results._files import folder as folder
 from longpass.results._files import write_whole as write_whole
 from longpass.results._provenance import provenance as provenance
 from longpass.results._records import Records as Records
+from longpass.results._tables import SOLVED as SOLVED
+from longpass.results._tables import runs_table as runs_table
+from longpass.results._tables import share as share

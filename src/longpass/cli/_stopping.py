@@ -1,0 +1,30 @@
+"""Stopping when asked, but at a moment that suits."""
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class stopping:
+    """Within it, Ctrl-C and SIGTERM ask to stop; a second one stops at once.
+
+    Gives a function that tells whether stopping was asked for.
+    """
+
+    def __enter__(self) -> Callable[[], bool]:
+        self._asked = False
+        self._before = {}
+        if threading.current_thread() is threading.main_thread():
+            for kind in (signal.SIGINT, signal.SIGTERM):
+                self._before[kind] = signal.signal(kind, self._ask)
+        return lambda: self._asked
+
+    def _ask(self, *_: Any) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def __exit__(self, *_: object) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)

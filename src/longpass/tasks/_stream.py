@@ -1,0 +1,117 @@
+"""Streams: one sequence after the other, without end, cut wherever a reader likes.
+
+Sequence number i of a stream is a pure function of the stream's key and i, so a stream is one
+too: cut into chunks of any length, it is the same stream.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
+
+NO_LABEL = -1
+
+
+class Sequence(NamedTuple):
+    """One sequence. `symbols` beyond `length` mean nothing."""
+
+    symbols: UInt8[Array, " longest"]
+    length: Int[Array, ""]
+    label: Int[Array, ""]
+
+
+class Stream(NamedTuple):
+    """A piece of a stream.
+
+    `labels` are classes at the last symbol of a sequence and `NO_LABEL` elsewhere; `starts` are
+    true at the first symbol of a sequence.
+    """
+
+    symbols: UInt8[Array, " steps"]
+    labels: Int[Array, " steps"]
+    starts: Bool[Array, " steps"]
+
+
+class Cursor(NamedTuple):
+    """Where a stream is read next: symbol `place` of sequence `number`."""
+
+    key: PRNGKeyArray
+    number: Int[Array, ""]
+    place: Int[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What sequences look like: `sequence(key)` draws one.
+
+    `alphabet` and `classes` are names; lengths are from `shortest` to `longest`, inclusive;
+    `symbols` is how many the paper trains on.
+    """
+
+    name: str
+    alphabet: tuple[str, ...]
+    classes: tuple[str, ...]
+    shortest: int
+    longest: int
+    symbols: int
+    sequence: Callable[[PRNGKeyArray], Sequence]
+
+    @property
+    def mean_length(self) -> float:
+        """About how many symbols come between labels."""
+        return (self.shortest + self.longest) / 2
+
+
+def begin(task: Task, key: PRNGKeyArray) -> Cursor:
+    """A new stream, somewhere inside its sequence 0, so that many streams are not in step.
+
+    Sequence 0 is seen in part only, so it has no label.
+    """
+    stream_key, place_key = jax.random.split(key)
+    length = task.sequence(jax.random.fold_in(stream_key, 0)).length
+    # Dtypes are given, so that streams are the same in double precision.
+    place = jax.random.bits(place_key, (), jnp.uint32) % length.astype(jnp.uint32)
+    return Cursor(stream_key, jnp.zeros((), jnp.int32), place.astype(jnp.int32))
+
+
+def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
+    """The next `steps` symbols of one stream, and where it goes on.
+
+    All sequences that may lie in the piece are drawn at once; each step then looks up its own.
+    """
+    count = 1 + -(-steps // task.shortest)
+    numbers = cursor.number + jnp.arange(count, dtype=jnp.int32)
+    drawn = jax.vmap(lambda i: task.sequence(jax.random.fold_in(cursor.key, i)))(numbers)
+    labels = jnp.where(numbers == 0, NO_LABEL, drawn.label).astype(jnp.int32)
+    ends = jnp.cumsum(drawn.length, dtype=jnp.int32) - cursor.place  # step after the last
+    begins = ends - drawn.length
+    # Which of the drawn sequences a step lies in: as many as have ended by then.
+    over = jnp.zeros(steps + 1, jnp.int32).at[ends].add(1, mode="drop")
+    which = jnp.cumsum(over[:steps], dtype=jnp.int32)
+    step = jnp.arange(steps, dtype=jnp.int32)
+    place = step - begins[which]
+    last = step == ends[which] - 1
+    stream = Stream(
+        symbols=drawn.symbols.ravel()[which * task.longest + place],
+        labels=jnp.where(last, labels[which], NO_LABEL),
+        starts=place == 0,
+    )
+    # A sequence that ends with this piece leaves the cursor at the next one's first symbol.
+    done = last[-1].astype(jnp.int32)
+    following = jnp.where(last[-1], 0, place[-1] + 1)
+    return Cursor(cursor.key, cursor.number + which[-1] + done, following), stream
+
+
+def below(word: Int[Array, ""], bound: int) -> Int[Array, ""]:
+    """A number from 0 to bound - 1 from 32 random bits (uneven by bound / 2^32 at most)."""
+    return (word % jnp.uint32(bound)).astype(jnp.int32)
+
+
+def distractors(words: Int[Array, " words"], steps: int, first: int) -> UInt8[Array, " steps"]:
+    """Symbols `first` .. `first` + 3, evenly, from 32 random bits for every 16 of them."""
+    shifts = 2 * jnp.arange(16, dtype=jnp.uint32)
+    pairs = (words[:, None] >> shifts) & jnp.uint32(3)
+    return pairs.ravel()[:steps].astype(jnp.uint8) + jnp.uint8(first)
