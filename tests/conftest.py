@@ -14,11 +14,8 @@ jax.config.update("jax_enable_x64", True)
 settings.register_profile("longpass", deadline=None, derandomize=True, max_examples=12)
 settings.load_profile("longpass")
 
-# The environments' protocols cannot be checked while running: they come in unchecked, before.
-importlib.import_module("longpass.envs")
-
 with install_import_hook("longpass", "beartype.beartype"):
-    for name in ("theory", "memory", "networks", "learners"):
+    for name in ("theory", "memory", "networks"):
         importlib.import_module(f"longpass.{name}")
 
 
