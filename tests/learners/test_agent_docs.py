@@ -23,7 +23,8 @@ def test_the_example_in_the_docs_runs():
 @pytest.mark.parametrize("env", [envs.CuedCatch(), envs.TMaze(), envs.SequenceRecall()])
 def test_the_table_of_presets(env):
     preset = PRESETS[env.name]
-    (row,) = re.findall(rf"\| {env.title} \|(.*)", TEXT)
+    (table,) = re.findall(r"## Presets\n(.*?)\n## ", TEXT, re.DOTALL)
+    (row,) = re.findall(rf"\| {env.title} \|(.*)", table)
     pools, *numbers = (float(cell) for cell in row.split("|")[:6])
     assert pools == pools_for(float(preset.delay(env.default_params)), 2.0)
     fields = (preset.discount, preset.entropy_cost, preset.epsilon, preset.logit_scale)
