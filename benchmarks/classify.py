@@ -148,6 +148,7 @@ def measure(memory: Family, batch: int, truncation: int) -> dict[str, Any]:
 
 def whole(console: Console, batch: int, truncation: int) -> dict[str, Any]:
     """A run of the paper's length, from settings to score."""
+    jax.clear_caches()
     began = time.perf_counter()
     settings = dataclasses.replace(settings_of("chain", batch, truncation), symbols=WHOLE)
     group = Group([settings])

@@ -8,6 +8,7 @@ learn correlations over hundreds.
 - `longpass.theory`: what a memory remembers, in closed form.
 - `longpass.networks`: the networks of the paper.
 - `longpass.envs`: the three gridworlds of the paper.
+- `longpass.learners`: a recurrent actor-critic with V-trace.
 
 Nothing is imported here but the version, so that `import longpass` is free.
 """

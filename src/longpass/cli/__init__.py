@@ -13,6 +13,7 @@ import tyro
 from rich.console import Console
 
 from longpass.cli._classify import Classify
+from longpass.cli._evaluate import Evaluate
 from longpass.cli._figure import Figure
 from longpass.cli._film import Film
 from longpass.cli._play import Play
@@ -20,6 +21,7 @@ from longpass.cli._pools import Pools
 from longpass.cli._replay import Replay
 from longpass.cli._reproduce import Reproduce
 from longpass.cli._sweep import RunSweep
+from longpass.cli._train import Train
 
 _TOUR = """Low-pass recurrent neural networks: a memory that learns long correlations from short
 gradients.
@@ -32,6 +34,8 @@ A tour:
   longpass reproduce                 the paper's main claim, with a table and every figure
   longpass play t-maze --level 0     play one of the three tasks yourself
   longpass film cued-catch -o a.gif  an episode as an animated picture
+  longpass train t-maze --level 0    train an agent that remembers; it leaves a run's folder
+  longpass evaluate runs/agent       what it earns, greedily and as it was trained
   longpass replay tests/golden       recorded episodes of the original games, frame by frame
 
 Every command takes --json (one JSON object on standard output, nothing else) and says with
@@ -47,6 +51,8 @@ _Command = (
     | Annotated[Play, tyro.conf.subcommand("play")]
     | Annotated[Film, tyro.conf.subcommand("film")]
     | Annotated[Replay, tyro.conf.subcommand("replay")]
+    | Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
 )
 # Flags of a task may stand before or after those of the command that plays it.
 _FLAGS = (

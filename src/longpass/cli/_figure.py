@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import tyro
 from rich.console import Console
@@ -17,6 +17,8 @@ FigureName = Literal[
     "truncation",
     "batch-size",
 ]
+# These show runs of agents, which someone has to train first.
+FigureOfRuns = Literal["learning", "conditioning"]
 
 
 @dataclasses.dataclass
@@ -27,11 +29,15 @@ class Figure:
     each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
     schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
     gridworlds. piano-roll: streams of symbols. truncation, batch-size: scores of all runs in
-    --records, by truncation length (the paper's figure 4) and by batch size.
+    --records, by truncation length (the paper's figure 4) and by batch size. learning: return over
+    steps of the runs named, one line a seed. conditioning: the same, told apart by how the network
+    writes and reads (runs in results/agents, if none is named).
     """
 
-    name: tyro.conf.Positional[FigureName]
+    name: tyro.conf.Positional[FigureName | FigureOfRuns]
     """Which figure."""
+    runs: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """For learning and conditioning: folders of runs."""
     out: Path = Path("results/figures")
     """The folder that files go to; it is made if it is not there."""
     records: Path = Path("results/laptop")
@@ -42,7 +48,12 @@ class Figure:
     def run(self, console: Console) -> dict[str, Any]:
         from longpass import studies
 
-        files = studies.draw(self.name, self.out, self.records)
+        if self.name in get_args(FigureOfRuns):
+            files = studies.draw_runs(self.name, self.out, self.runs)
+        elif self.runs:
+            raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
+        else:
+            files = studies.draw(self.name, self.out, self.records)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

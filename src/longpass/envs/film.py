@@ -15,6 +15,7 @@ MOST_STEPS = 4096
 """Episodes without a time limit are cut here."""
 _CELL = 14  # pixels
 _CAPTION = 34
+_TILE = 4  # pixels of a unit of memory
 
 
 def until_the_end(episode: Episode[Any]) -> Episode[Any]:
@@ -26,9 +27,17 @@ def until_the_end(episode: Episode[Any]) -> Episode[Any]:
 
 
 def write(
-    path: Path, env: Environment[Any, Any, Any], params: Any, episode: Episode[Any], fps: float
+    path: Path,
+    env: Environment[Any, Any, Any],
+    params: Any,
+    episode: Episode[Any],
+    fps: float,
+    beside: list[np.ndarray] | None = None,
 ) -> None:
-    """Write an episode as a GIF, with its phase, frame number and score under the board."""
+    """Write an episode as a GIF, with its phase, frame number and score under the board.
+
+    `beside`: arrays [frames or more, size], each drawn as a tile of its own beside the board.
+    """
     from PIL import Image, ImageDraw
 
     if path.suffix.lower() != ".gif":
@@ -38,6 +47,7 @@ def write(
     for frame, board in enumerate(paint(env.name, episode.boards)):
         state = jax.tree.map(lambda x, frame=frame: x[frame], episode.states)
         cells = board.repeat(_CELL, 0).repeat(_CELL, 1)
+        cells = np.concatenate([cells, _tiles(beside, frame, len(cells))], axis=1)
         canvas = np.zeros((len(cells) + _CAPTION, cells.shape[1], 3), np.uint8)
         canvas[: len(cells)] = cells
         picture = Image.fromarray(canvas)
@@ -51,3 +61,28 @@ def write(
     pictures[0].save(
         path, save_all=True, append_images=pictures[1:], duration=duration, loop=0, optimize=False
     )
+
+
+def _tiles(parts: list[np.ndarray] | None, frame: int, height: int) -> np.ndarray:
+    """What each part holds at a frame, [height, width, 3]: blue below its own mean, red above."""
+    if not parts:
+        return np.zeros((height, 0, 3), np.uint8)
+    side = int(np.ceil(np.sqrt(max(part.shape[1] for part in parts))))
+    pitch = (side + 1) * _TILE
+    in_column = max(1, height // pitch)
+    columns = -(-len(parts) // in_column)
+    picture = np.zeros((max(height, pitch), columns * pitch + _TILE, 3), np.uint8)
+    for place, part in enumerate(parts):
+        row, column = place % in_column * pitch, place // in_column * pitch + _TILE
+        tile = _heat(part[frame], side).repeat(_TILE, 0).repeat(_TILE, 1)
+        picture[row : row + side * _TILE, column : column + side * _TILE] = tile
+    return picture[:height]
+
+
+def _heat(values: np.ndarray, side: int) -> np.ndarray:
+    """Values as a square of colours, on a scale of their own."""
+    shown = np.zeros(side * side)
+    shown[: values.size] = np.clip((values - values.mean()) / (3 * values.std() + 1e-9), -1, 1)
+    up, down = np.maximum(shown, 0), np.maximum(-shown, 0)
+    colours = np.stack([up, 0.35 * (up + down), down], axis=-1)
+    return (255 * colours).astype(np.uint8).reshape(side, side, 3)

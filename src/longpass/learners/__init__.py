@@ -1,12 +1,41 @@
-"""Learning: truncated back-propagation over endless streams, for one run or many at once."""
+"""Learning: an actor-critic with V-trace, and truncated back-propagation over endless streams."""
 
+from longpass.learners._acting import Actors as Actors
+from longpass.learners._acting import Moment as Moment
+from longpass.learners._acting import Rollout as Rollout
+from longpass.learners._config import Config as Config
+from longpass.learners._evaluation import episode_scores as episode_scores
+from longpass.learners._evaluation import interval as interval
+from longpass.learners._evaluation import watch as watch
 from longpass.learners._group import HELD_OUT as HELD_OUT
 from longpass.learners._group import Group as Group
 from longpass.learners._group import Score as Score
 from longpass.learners._group import make_network as make_network
 from longpass.learners._group import shape_of as shape_of
+from longpass.learners._host import HostImpala as HostImpala
+from longpass.learners._impala import Impala as Impala
+from longpass.learners._impala import Training as Training
+from longpass.learners._impala import Update as Update
 from longpass.learners._layout import Layout as Layout
 from longpass.learners._layout import weights_of as weights_of
+from longpass.learners._learning import Metrics as Metrics
+from longpass.learners._learning import Weights as Weights
 from longpass.learners._plain import PlainLearner as PlainLearner
 from longpass.learners._plain import plain_learn as plain_learn
+from longpass.learners._presets import OTHER as OTHER
+from longpass.learners._presets import PAPER as PAPER
+from longpass.learners._presets import PRESETS as PRESETS
+from longpass.learners._presets import Preset as Preset
+from longpass.learners._presets import conditioning as conditioning
+from longpass.learners._progress import Progress as Progress
+from longpass.learners._runs import Diverged as Diverged
+from longpass.learners._runs import Run as Run
+from longpass.learners._runs import curve as curve
+from longpass.learners._runs import load_network as load_network
+from longpass.learners._settings import Hyper as Hyper
+from longpass.learners._settings import Optimiser as Optimiser
+from longpass.learners._settings import Settings as Settings
+from longpass.learners._settings import slices_for as slices_for
 from longpass.learners._stream_settings import StreamSettings as StreamSettings
+from longpass.learners._vtrace import VTrace as VTrace
+from longpass.learners._vtrace import vtrace as vtrace

@@ -69,11 +69,11 @@ def _draw_classifier(axis: Axes, net: Classifier) -> None:
 
 def _draw_actor_critic(axis: Axes, net: ActorCritic, board: tuple[int, ...]) -> None:
     size = " × ".join(str(length) for length in board)
-    conv = net.convolution
+    assert net.torso.filter_bias is not None
     layers = [
         (f"board  {size}", "input"),
-        (f"3 × 3 convolution, ReLU  {conv.out_channels}", "layer"),
-        (f"embedding, ReLU  {net.embedding.out_features}", "layer"),
+        (f"3 × 3 convolution, stride 2, ReLU  {net.torso.filter_bias.size}", "layer"),
+        (f"embedding, ReLU  {net.torso.bias.size}", "layer"),
     ]
     top = _draw_memory(axis, net.memory, _stack(axis, layers, 0.0))
     _arrow(axis, 2.5, top - _GAP, 1.3, top)

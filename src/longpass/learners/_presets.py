@@ -1,0 +1,67 @@
+"""What works on each task: where a training begins unless flags say otherwise."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from longpass.envs import CuedCatchParams, SequenceRecallParams, TMazeParams
+from longpass.networks import Family
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """Settings for one task; docs/agents.md says how they were found."""
+
+    delay: Callable[[Any], int]
+    """Over how many steps the task's parameters ask for memory; it sets the number of pools."""
+    learning_rate: float = 1e-3
+    entropy_cost: float = 2e-3
+    discount: float = 0.99
+    epsilon: float = 1e-6
+    clip_norm: float = 1.0
+    logit_scale: float = 0.01
+    slices: int = 5
+    """The most slices; as few as `block_every` needs where gradients reach further."""
+
+
+def _catch_delay(params: CuedCatchParams) -> int:
+    """From the first cue taught to the last trial."""
+    return 4 * int(params.initial_cue_duration) + 7 * params.num_trials
+
+
+def _maze_delay(params: TMazeParams) -> int:
+    """From the cue, through limbo, to the end of an arm (60 moves at most at the paper's level)."""
+    return int(params.teleport_delay) + int(params.limbo_time) + 60
+
+
+def _recall_delay(params: SequenceRecallParams) -> int:
+    """From the first light shown to where it is walked to."""
+    shown = int(params.demo_light_on_frames) + int(params.demo_light_off_frames)
+    return params.sequence_length * shown + int(params.pause_frames)
+
+
+PRESETS: dict[str, Preset] = {
+    # An action is paid for within seven frames: a short discount leaves little else to explain.
+    "cued_catch": Preset(_catch_delay, discount=0.8),
+    # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
+    # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
+    # came of it some fifty steps later.
+    "t_maze": Preset(_maze_delay, entropy_cost=2e-4, epsilon=1e-5, logit_scale=2.0, slices=1),
+    "sequence_recall": Preset(_recall_delay, entropy_cost=5e-3),
+}
+# For any other environment: nothing is known of it.
+OTHER = Preset(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2)
+
+
+def conditioning(family: Family) -> dict[str, Any]:
+    """Our conditioning of a network: what the paper's own form is compared with."""
+    has_pools = family in ("chain", "parallel")
+    return {
+        "writer": "frozen",
+        "embedding": "sparse",
+        "normalise": "layer" if has_pools else "none",
+    }
+
+
+PAPER = {"writer": "learned", "embedding": "plain", "normalise": "none"}
+"""The paper's own form, as far as it says."""

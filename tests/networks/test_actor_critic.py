@@ -1,0 +1,116 @@
+"""The actor-critic: step and unroll agree, and its settings do what they say."""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from longpass.networks import ActorCritic, Torso
+
+KEY = jax.random.key(0)
+BOARD = (5, 6, 3)
+SMALL = {"pools": 3, "pool_size": 8, "viewport_size": 4, "summary_size": 8, "size": 8}
+
+
+def boards(count, shape=BOARD):
+    return jax.random.bernoulli(jax.random.key(1), 0.3, (count, *shape)).astype(jnp.uint8)
+
+
+@pytest.mark.parametrize("family", ["chain", "parallel", "lstm", "gru"])
+def test_acting_is_learning(family):
+    """Frame by frame, with starts, a network says what it says of all frames at once."""
+    network = ActorCritic(family, BOARD, **SMALL, logit_scale=1.0, key=KEY)
+    frames, starts = boards(6), jnp.array([False, False, True, False, True, False])
+    state, logits, values = network.unroll(network.initial_state(), frames, starts)
+    step = eqx.filter_jit(network.step)
+    alone = network.initial_state()
+    for t in range(6):
+        alone, logits_t, value_t = step(alone, frames[t], starts[t])
+        np.testing.assert_allclose(logits_t, logits[t], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(value_t, values[t], rtol=1e-5, atol=1e-6)
+    for one, other in zip(jax.tree.leaves(alone), jax.tree.leaves(state), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_the_torso_is_a_convolution():
+    """A product over patches is XLA's convolution of the same weights, padded, with stride 2."""
+    torso = Torso(BOARD, 7, dtype=jnp.float32, key=KEY)
+    frames = boards(4).astype(jnp.float32)
+    kernel = torso.filters.reshape(3, 3, BOARD[2], 16)
+    seen = jax.lax.conv_general_dilated(
+        frames, kernel, (2, 2), ((1, 1), (1, 1)), dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+    expected = jax.nn.relu(jax.nn.relu(seen).reshape(4, -1) @ torso.weight.T)
+    np.testing.assert_allclose(torso(frames), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(torso(frames[2]), expected[2], rtol=1e-5, atol=1e-6)
+
+
+def test_a_torso_for_what_is_no_board():
+    torso = Torso((4,), 6, dtype=jnp.float32, key=KEY)
+    x = jnp.ones((2, 4), jnp.float32)
+    np.testing.assert_allclose(torso(x), jax.nn.relu(x @ torso.weight.T), rtol=1e-6)
+
+
+def test_a_sparse_embedding_is_mostly_silent():
+    torso = Torso(BOARD, 64, dtype=jnp.float32, key=KEY)
+    frames = boards(500)
+    active = np.mean(np.asarray(torso.sparse(frames)(frames)) > 0)
+    assert 0.1 < active < 0.22
+    # A constant frame tells units nothing: they must stay silent, not blow up.
+    still = torso.sparse(jnp.ones((10, *BOARD), jnp.uint8))
+    assert not np.asarray(still(frames[:1] * 0 + 1)).any()
+
+
+def test_what_writes_is_marked():
+    """The torso, and the pools' input matrix; an LSTM reads and writes with the same weights."""
+    for family, count in (("chain", 5), ("parallel", 5), ("lstm", 4), ("gru", 4)):
+        network = ActorCritic(family, BOARD, **SMALL, key=KEY)
+        assert sum(jax.tree.leaves(network.writing())) == count
+        if family == "chain":
+            assert network.writing().memory.write is True
+
+
+def test_memories_are_of_comparable_size():
+    sizes = {}
+    for family in ("chain", "parallel", "lstm"):
+        build = functools.partial(ActorCritic, family, BOARD)
+        leaves = jax.tree.leaves(
+            jax.eval_shape(lambda key, build=build: build(key=key), KEY).memory
+        )
+        sizes[family] = sum(leaf.size for leaf in leaves)
+    assert sizes["lstm"] == 131_584
+    assert sizes["chain"] == 127_872
+    assert abs(sizes["parallel"] / sizes["lstm"] - 1) < 0.1
+
+
+def test_logit_scale_sets_how_even_the_first_policy_is():
+    entropies = []
+    for scale in (0.0, 1.0, 4.0):
+        network = ActorCritic("chain", BOARD, **SMALL, logit_scale=scale, key=KEY)
+        _, logits, _ = network.unroll(network.initial_state(), boards(20))
+        log_probs = jax.nn.log_softmax(logits)
+        entropies.append(float(-jnp.mean(jnp.sum(jnp.exp(log_probs) * log_probs, axis=-1))))
+    assert entropies[0] == pytest.approx(np.log(5))
+    assert entropies[0] > entropies[1] > entropies[2]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"family": "tape"}, "family is 'tape': it must be one of 'chain'"),
+        ({"writer": "quick"}, "writer is 'quick': it must be one of 'learned', 'frozen', 'slow'"),
+        ({"embedding": "thin"}, "embedding is 'thin': it must be one of 'plain', 'sparse'"),
+        (
+            {"family": "gru", "normalise": "layer"},
+            "normalise is 'layer': it must be 'none' for gru",
+        ),
+        ({"logit_scale": -1.0}, "logit_scale is -1.0: it must be finite and at least 0"),
+        ({"actions": 0}, "actions is 0: it must be at least 1"),
+    ],
+)
+def test_bad_settings_are_refused(setting, message, unchecked_types):
+    with pytest.raises(ValueError, match=message):
+        ActorCritic(**{"family": "chain", "observation": BOARD, **SMALL, "key": KEY} | setting)
