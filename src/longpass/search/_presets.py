@@ -21,7 +21,7 @@ def preset(name: Preset) -> Plan | Comparison:
                 memories=("lstm", "chain", "parallel"),
                 truncations=(2, 16, 128),
                 seeds=3,
-                symbols=20_000_000,
+                symbols=12_000_000,
             )
         case "laptop":
             return Plan(name="laptop", runs=20, symbols=10_000_000)
