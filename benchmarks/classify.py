@@ -1,7 +1,7 @@
 """Symbols a second of sequence classification against a plain form and PyTorch's.
 
 Ours draw their symbols as they go; PyTorch and the plain form are given theirs. All run in one
-process: PyTorch with one thread, which at these sizes is its fastest, JAX as it is by default.
+process: PyTorch with one thread, JAX as it is by default.
 """
 
 import dataclasses
