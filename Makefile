@@ -26,7 +26,8 @@ reproduce: install ## train the memories and draw the figures (into OUT, by defa
 	$(BIN)/longpass reproduce --out $(OUT)
 
 test: install lint ## lint, type-check and run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --ignore tests/envs
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist loadgroup tests/envs
 
 lint: install ## ruff and pyright alone
 	$(BIN)/ruff check

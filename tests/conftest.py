@@ -9,14 +9,12 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-# Compiling takes most of the tests' time, and what is compiled runs only briefly.
-os.environ["XLA_FLAGS"] = " ".join(
-    [
-        os.environ.get("XLA_FLAGS", ""),
-        "--xla_backend_optimization_level=0",
-        "--xla_llvm_disable_expensive_passes=true",
-    ]
-)
+# Compiling takes most of the tests' time, and what is compiled runs only briefly. The worlds are
+# played for thousands of episodes: for them `make test` sets flags of its own.
+if "XLA_FLAGS" not in os.environ:
+    os.environ["XLA_FLAGS"] = (
+        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    )
 
 # Both precisions are tested; what makes arrays says which.
 jax.config.update("jax_enable_x64", True)
