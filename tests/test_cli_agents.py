@@ -16,6 +16,7 @@ from longpass.cli._tasks import CuedCatchTask, TMazeTask
 from longpass.cli._train import Train
 from longpass.learners import Config, Progress, _evaluation, curve
 from longpass.results import Checkpoints
+from tests.test_cli import run
 
 # The commands share a run, and its program with tests/learners/test_runs.py.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -24,17 +25,6 @@ TASK = (*TASK, "0")
 SMALL = ("--pool-size", "8", "--viewport-size", "4", "--summary-size", "8", "--envs", "4")
 SMALL = (*SMALL, "--rollout", "20", "--block-every", "5", "--slices", "2", "--dispatch", "2")
 SMALL = (*SMALL, "--writer", "slow", "--lag", "1", "--pools", "3")
-
-
-def run(capsys, *args):
-    """(Exit code, standard output, standard error) of `longpass args`."""
-    code = 0
-    try:
-        main([str(arg) for arg in args])
-    except SystemExit as stop:
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")

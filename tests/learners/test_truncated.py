@@ -20,7 +20,12 @@ POOLED = dataclasses.replace(SMALL, D=9, k=4, V=3, b=1.7)
 CASES = {
     "chain": POOLED,
     "chain, long and cleared": dataclasses.replace(
-        POOLED, task="three-markers", truncation=120, clear_state=True
+        # Slow pools, in which a sequence that was not cleared would still show at the next label.
+        POOLED,
+        task="three-markers",
+        truncation=120,
+        clear_state=True,
+        b=3.0,
     ),
     "chain, normalised": dataclasses.replace(POOLED, task="subsequences", normalise="layer"),
     "parallel": dataclasses.replace(POOLED, memory="parallel", truncation=2),
