@@ -21,7 +21,7 @@ import longpass.envs.gym
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_agent import steps_per_second
 from longpass.envs import AutoReset, CuedCatch, Environment, TMaze
-from longpass.learners import Hyper, Impala, Settings, conditioning, slices_for
+from longpass.learners import AgentSettings, Hyper, Impala, conditioning, slices_for
 from longpass.networks import ActorCritic, Family
 
 COPIES = (8, 16, 32, 64, 128, 256)
@@ -51,7 +51,7 @@ def build(family: Family, env: Environment[Any, Any, Any], key: jax.Array) -> Ac
 
 def measure(env: Environment[Any, Any, Any], family: Family, copies: int, block_every: int) -> Row:
     """Our agent on one world."""
-    settings = Settings(
+    settings = AgentSettings(
         envs=copies, block_every=block_every, slices=slices_for(300, block_every), stagger=256
     )
     learner = Impala(env, env.default_params, lambda key: build(family, env, key), settings)

@@ -5,4 +5,7 @@ from typing import Literal
 Family = Literal["chain", "parallel", "lstm", "gru"]  # what remembers
 TaskName = Literal["two-markers", "three-markers", "subsequences"]
 Normalise = Literal["none", "layer"]  # of pools before their viewports
+Writer = Literal["learned", "frozen", "slow"]  # how what writes into a memory learns
+Embedding = Literal["plain", "sparse"]  # how an embedding of frames starts
+Optimiser = Literal["adam", "rmsprop"]
 Preset = Literal["quick", "laptop", "paper"]  # how much of the paper to run

@@ -1,11 +1,12 @@
 """Settings as plain fields, where the command line can read them without loading JAX.
 
-`longpass.learners.StreamSettings` and `longpass.search.Plan` are these with what they mean.
+`longpass.learners.StreamSettings` and `longpass.search.Plan` are these with what they mean;
+`longpass.learners.configure` makes a run of agents from its fields.
 """
 
 import dataclasses
 
-from longpass._names import Family, Normalise, TaskName
+from longpass._names import Embedding, Family, Normalise, Optimiser, TaskName, Writer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,3 +70,53 @@ class PlanFields:
     """Random settings for each task, memory and truncation."""
     symbols: int | float | None = None
     """Symbols to train each run on; by default the paper's (4e7; subsequences 1e8)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentFields:
+    """One agent: its network and how it learns. None takes the default of the task."""
+
+    memory: Family = "chain"
+    """What remembers: chain is the LP-RNN, parallel its control."""
+    block_every: int = 20
+    """Gradients through the memory's state are stopped every so many steps."""
+    seed: int = 0
+    """Seed of everything: equal seeds, equal runs."""
+    paper: bool = False
+    """The paper's own form: learned writer, plain embedding, no normalisation."""
+    writer: Writer | None = None
+    """How the torso and the pools' input matrix learn: with the rest (the paper), not at all, or
+    as an exponential average of what is learned."""
+    embedding: Embedding | None = None
+    """How the embedding starts: plain (the paper), or sparse on a sample of frames."""
+    normalise: Normalise | None = None
+    """Pools before their viewports: as they are (the paper), or on one scale."""
+    logit_scale: float | None = None
+    """Size of the policy's first weights."""
+    pools: int | None = None
+    """How many pools; by default the fewest that reach the task's delay."""
+    pool_size: int = 198
+    viewport_size: int = 32
+    summary_size: int = 128
+    size: int = 128
+    """Units of an LSTM or GRU."""
+    envs: int = 32
+    """Copies of the environment."""
+    rollout: int = 300
+    """Steps of each copy between updates."""
+    slices: int | None = None
+    """Steps of the optimiser a rollout; by default the task's, if block_every fits into each."""
+    horizon: int | None = None
+    """How far V-trace looks ahead; by default to the end of the slice."""
+    lag: int = 0
+    """Act with the weights of so many updates ago."""
+    optimiser: Optimiser = "adam"
+    learning_rate: float | None = None
+    entropy_cost: float | None = None
+    discount: float | None = None
+    epsilon: float | None = None
+    clip_norm: float | None = None
+    slow_rate: float = 0.001
+    """For --writer slow: the share of the learned weights taken over at each step."""
+    dispatch: int = 10
+    """Updates in one compiled call, and for one record."""

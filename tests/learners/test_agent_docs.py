@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from longpass import envs
-from longpass.learners import PRESETS
+from longpass.learners import TASK_DEFAULTS
 from longpass.theory import pools_for
 
 TEXT = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
@@ -22,10 +22,10 @@ def test_the_example_in_the_docs_runs():
 
 @pytest.mark.parametrize("env", [envs.CuedCatch(), envs.TMaze(), envs.SequenceRecall()])
 def test_the_table_of_presets(env):
-    preset = PRESETS[env.name]
+    defaults = TASK_DEFAULTS[env.name]
     (table,) = re.findall(r"## Presets\n(.*?)\n## ", TEXT, re.DOTALL)
     (row,) = re.findall(rf"\| {env.title} \|(.*)", table)
     pools, *numbers = (float(cell) for cell in row.split("|")[:6])
-    assert pools == pools_for(float(preset.delay(env.default_params)), 2.0)
-    fields = (preset.discount, preset.entropy_cost, preset.epsilon, preset.logit_scale)
-    assert numbers == [*fields, preset.slices]
+    assert pools == pools_for(float(defaults.delay(env.default_params)), 2.0)
+    fields = (defaults.discount, defaults.entropy_cost, defaults.epsilon, defaults.logit_scale)
+    assert numbers == [*fields, defaults.slices]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from longpass.learners import (
+    AgentSettings,
     Hyper,
     Impala,
     Moment,
     Rollout,
-    Settings,
     _acting,
     _impala,
     _learning,
@@ -69,7 +69,7 @@ def counting_network(reads, heeds_starts=True):
 
 def counted(**options):
     """(Training, baseline losses) of some updates at a learning rate of 0, which pay nothing."""
-    settings = Settings(envs=3, rollout=10, slices=2, block_every=2, stagger=9)
+    settings = AgentSettings(envs=3, rollout=10, slices=2, block_every=2, stagger=9)
     learner = Impala(
         Clock(), ProbeParams(0, 7), lambda key: counting_network([1.0, -1.0], **options), settings
     )
@@ -104,7 +104,7 @@ def test_the_counting_probe_can_fail():
 
 def test_a_truncated_end_is_worth_its_last_frame():
     """The last frame of an episode that ran out of time is read in its own episode's memory."""
-    settings = Settings(envs=3, rollout=10, slices=1, block_every=2, stagger=9)
+    settings = AgentSettings(envs=3, rollout=10, slices=1, block_every=2, stagger=9)
     params = ProbeParams(0, 7, True)
     learner = Impala(Clock(), params, lambda key: counting_network([1.0, 1.0]), settings)
 
@@ -132,7 +132,7 @@ def small(family="chain", writer="learned", **more):
 
 
 PARAMS = ProbeParams(RECALL, 5)
-SETTINGS = Settings(envs=4, rollout=12, slices=2, block_every=2, stagger=5)
+SETTINGS = AgentSettings(envs=4, rollout=12, slices=2, block_every=2, stagger=5)
 
 
 def rollout(network):
@@ -161,7 +161,7 @@ def test_block_every_changes_gradients_only():
     played = rollout(network)
     results = {}
     for block_every in (2, 6):
-        settings = Settings(envs=4, rollout=12, slices=1, block_every=block_every, stagger=5)
+        settings = AgentSettings(envs=4, rollout=12, slices=1, block_every=block_every, stagger=5)
 
         @quick_jit
         def both(network, settings=settings):
@@ -211,7 +211,7 @@ def test_writers(writer):
 
 
 def test_actors_use_the_weights_of_lag_updates_ago():
-    settings = Settings(envs=4, rollout=12, slices=2, block_every=2, stagger=5, lag=2)
+    settings = AgentSettings(envs=4, rollout=12, slices=2, block_every=2, stagger=5, lag=2)
     learner = Impala(Probe(), PARAMS, lambda _: small(), settings)
     state = quick_jit(lambda key: learner.init(key))(KEY)
     update = quick_jit(learner.update)
@@ -241,7 +241,7 @@ def test_actors_use_the_weights_of_lag_updates_ago():
 )
 def test_settings_that_cannot_be_are_refused(setting, message, unchecked_types):
     with pytest.raises(ValueError, match=message):
-        Settings(**setting)
+        AgentSettings(**setting)
 
 
 @pytest.mark.parametrize(

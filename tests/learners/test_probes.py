@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from longpass.learners import Hyper, Impala, Settings, conditioning
+from longpass.learners import AgentSettings, Hyper, Impala, conditioning
 from longpass.networks import ActorCritic
 from tests.learners.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
 
@@ -22,7 +22,7 @@ BLOCK, FAR = 2, 24
 KINDS = jnp.array([VALUE_ONLY, ACTION_ONLY, DELAYED, RECALL, RECALL], jnp.int32)
 LENGTHS = jnp.array([1, 1, 3, BLOCK, FAR], jnp.int32)
 UPDATES = 120
-SETTINGS = Settings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagger=30)
+SETTINGS = AgentSettings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagger=30)
 
 
 def build(family, key):

@@ -82,7 +82,9 @@ class Film:
                 f"policy is {self.policy!r}, trained on {config.task}: "
                 f"it must be a run on {env.name}"
             )
-        seen = watch(env, params, hidden, network, jax.random.key(self.seed), film.MOST_STEPS)
+        key = jax.random.key(self.seed)
+        seen = watch(env, params, hidden, network, key, film.MOST_STEPS)
+        seen = jax.tree.map(np.asarray, seen)
         # A chain's state is one array of all pools; an LSTM's is its hidden state and its cells.
         leaves = jax.tree.leaves(seen.memory)
         parts = list(np.moveaxis(leaves[0], 1, 0)) if leaves[0].ndim == 3 else leaves

@@ -9,9 +9,9 @@ from typing import Any
 from jaxtyping import PRNGKeyArray
 
 from longpass import envs
+from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._host import HostImpala
 from longpass.learners._impala import Impala
-from longpass.learners._settings import Hyper, Settings
 from longpass.networks import ActorCritic
 from longpass.results import write_whole
 
@@ -35,7 +35,7 @@ class Config:
     """Arguments of `ActorCritic`, with its family."""
     hyper: dict[str, float]
     """Arguments of `Hyper`."""
-    settings: Settings = dataclasses.field(default_factory=Settings)
+    settings: AgentSettings = dataclasses.field(default_factory=AgentSettings)
     seed: int = 0
     dispatch: int = 10
     """Updates in one compiled call. Checkpoints lie between calls."""
@@ -90,7 +90,7 @@ class Config:
     def parse(cls, text: str) -> "Config":
         """The settings that this JSON object says."""
         fields = json.loads(text)
-        return cls(**fields | {"settings": Settings(**fields["settings"])})
+        return cls(**fields | {"settings": AgentSettings(**fields["settings"])})
 
     @classmethod
     def load(cls, folder: Path) -> "Config":

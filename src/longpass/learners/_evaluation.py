@@ -126,20 +126,21 @@ def _host_scores(
 class Watched(NamedTuple):
     """One episode of a network, step by step; what is beyond its end means nothing."""
 
-    actions: Int[np.ndarray, " steps"]
-    memory: PyTree[np.ndarray]
+    actions: Int[Array, " steps"]
+    memory: PyTree[Array]
     """The memory after each frame was read, with time as its first axis."""
 
 
 @functools.partial(jax.jit, static_argnums=(0, 5))
-def _watch(
+def watch(
     env: Environment[Any, Any, Any],
     params: Any,
     hidden: Any,
     network: ActorCritic,
     key: PRNGKeyArray,
     steps: int,
-) -> tuple[Array, PyTree[Array]]:
+) -> Watched:
+    """So many steps of an episode with these hidden draws, its actions drawn from the policy."""
     frame, state = env.reset(key, params, hidden)
 
     def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
@@ -150,23 +151,10 @@ def _watch(
         )
         frame, state, *_ = env.step(env_key, state, action, params)
         contents = jax.tree.map(lambda leaf: leaf[0], memory)
-        return (frame, state, memory, jnp.asarray(False)), (action, contents)
+        return (frame, state, memory, jnp.asarray(False)), Watched(action, contents)
 
     begin = (frame, state, _empty(network, 1), jnp.asarray(True))
     return jax.lax.scan(step, begin, jax.random.split(key, steps))[1]
-
-
-def watch(
-    env: Environment[Any, Any, Any],
-    params: Any,
-    hidden: Any,
-    network: ActorCritic,
-    key: PRNGKeyArray,
-    steps: int,
-) -> Watched:
-    """So many steps of an episode with these hidden draws, its actions drawn from the policy."""
-    actions, memory = _watch(env, params, hidden, network, key, steps)
-    return Watched(np.asarray(actions), jax.tree.map(np.asarray, memory))
 
 
 def interval(scores: np.ndarray, seed: int = 0) -> tuple[float, float]:

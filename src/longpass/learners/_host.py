@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from longpass.learners._acting import Actors, Moment, Rollout, choose, value_of
+from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._impala import Training, Update, actor, fresh, learned, prepared, training
-from longpass.learners._settings import Hyper, Settings
 from longpass.networks import ActorCritic
 
 
@@ -46,7 +46,7 @@ class HostImpala:
     new episodes: it is not exact to the bit as runs on the three worlds are.
     """
 
-    def __init__(self, task: str, network: dict[str, Any], settings: Settings, seed: int):
+    def __init__(self, task: str, network: dict[str, Any], settings: AgentSettings, seed: int):
         self.settings, self._network, self._seed = settings, network, seed
         self._envs = make_vector(task, settings.envs)
         space = self._envs.single_observation_space

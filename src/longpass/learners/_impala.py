@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from longpass.envs import Environment
 from longpass.learners._acting import Actors, act, random_play
+from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._learning import Metrics, Weights, begin, learn
-from longpass.learners._settings import Hyper, Settings
 from longpass.networks import ActorCritic
 
 
@@ -49,7 +49,7 @@ class Impala:
         env: Environment[Any, Any, Any],
         params: Any,
         build: Callable[[PRNGKeyArray], ActorCritic],
-        settings: Settings,
+        settings: AgentSettings,
     ):
         self.env, self.params, self.build, self.settings = env, params, build, settings
 
@@ -100,7 +100,7 @@ def fresh(network: ActorCritic, envs: int) -> tuple[Any, ...]:
 
 
 def training(
-    settings: Settings, network: ActorCritic, actors: Actors, key: PRNGKeyArray
+    settings: AgentSettings, network: ActorCritic, actors: Actors, key: PRNGKeyArray
 ) -> Training:
     """A training of this network, before its first update."""
     older = None
@@ -119,7 +119,7 @@ def actor(state: Training) -> ActorCritic:
 
 
 def learned(
-    settings: Settings, state: Training, rollout: Any, hyper: Hyper, actors: Actors, key: Any
+    settings: AgentSettings, state: Training, rollout: Any, hyper: Hyper, actors: Actors, key: Any
 ) -> tuple[Training, Update]:
     """The training after it has learned from this rollout."""
     older = state.older

@@ -10,7 +10,7 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from longpass.learners._acting import Moment, Rollout, value_of
-from longpass.learners._settings import Hyper, Settings
+from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._vtrace import vtrace
 from longpass.networks import ActorCritic
 
@@ -38,7 +38,7 @@ class Metrics(NamedTuple):
     gradient_norm: Float[Array, ""]
 
 
-def begin(network: ActorCritic, settings: Settings) -> Weights:
+def begin(network: ActorCritic, settings: AgentSettings) -> Weights:
     """Weights before the first step."""
     learned = eqx.filter(network, network.writing()) if network.writer == "slow" else None
     if learned is None:
@@ -48,7 +48,7 @@ def begin(network: ActorCritic, settings: Settings) -> Weights:
 
 
 def learn(
-    settings: Settings, weights: Weights, rollout: Rollout, hyper: Hyper
+    settings: AgentSettings, weights: Weights, rollout: Rollout, hyper: Hyper
 ) -> tuple[Weights, Metrics]:
     """Learn from a rollout, slice after slice: (weights, metrics averaged over slices)."""
     slices, length = settings.slices, settings.slice_steps
@@ -71,7 +71,7 @@ def learn(
 
 
 def _learn_slice(
-    settings: Settings,
+    settings: AgentSettings,
     weights: Weights,
     memory: PyTree[Array],
     moments: Moment,
@@ -97,7 +97,7 @@ def _learn_slice(
 
 
 def slice_loss(
-    settings: Settings,
+    settings: AgentSettings,
     network: ActorCritic,
     memory: PyTree[Array],
     moments: Moment,
@@ -148,7 +148,7 @@ def slice_loss(
     return loss, (memory, jax.lax.stop_gradient(metrics))
 
 
-def _horizon_ends(settings: Settings) -> np.ndarray:
+def _horizon_ends(settings: AgentSettings) -> np.ndarray:
     """(steps of a slice, 1): where a stretch of `horizon` steps ends."""
     steps = np.arange(1, settings.slice_steps + 1)
     return (steps % (settings.horizon or settings.slice_steps) == 0)[:, None]
@@ -160,7 +160,7 @@ def _moves(network: ActorCritic) -> PyTree[bool]:
     return jax.tree.map(lambda writes: not (frozen and writes), network.writing())
 
 
-def _scaling(settings: Settings, epsilon: Float[Array, ""]) -> optax.GradientTransformation:
+def _scaling(settings: AgentSettings, epsilon: Float[Array, ""]) -> optax.GradientTransformation:
     """How the optimiser scales gradients, without the learning rate."""
     if settings.optimiser == "adam":
         return optax.scale_by_adam(eps=epsilon)  # pyright: ignore[reportArgumentType]
@@ -168,7 +168,7 @@ def _scaling(settings: Settings, epsilon: Float[Array, ""]) -> optax.GradientTra
 
 
 def _moved(
-    settings: Settings, network: ActorCritic, learned: PyTree[Array], steps: PyTree[Array]
+    settings: AgentSettings, network: ActorCritic, learned: PyTree[Array], steps: PyTree[Array]
 ) -> tuple[ActorCritic, PyTree[Array]]:
     """(Network, learned writing weights) after a step of the optimiser."""
     if network.writer != "slow":

@@ -2,7 +2,5 @@
 
 from longpass._names import Family as Family
 from longpass.networks._actor_critic import ActorCritic as ActorCritic
-from longpass.networks._actor_critic import Writer as Writer
 from longpass.networks._classifier import Classifier as Classifier
-from longpass.networks._torso import Embedding as Embedding
 from longpass.networks._torso import Torso as Torso

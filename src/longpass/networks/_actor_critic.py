@@ -1,6 +1,6 @@
 """The paper's actor-critic: convolutional torso, memory, linear heads."""
 
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import equinox as eqx
 import jax
@@ -8,14 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
-from longpass._names import Family
+from longpass._names import Embedding, Family, Writer
 from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Normalise, Parallel
-from longpass.networks._torso import Embedding, Torso
+from longpass.networks._torso import Torso
 
 EMBEDDING = 128
 POOL_SIZE = 198
-
-Writer = Literal["learned", "frozen", "slow"]
 
 
 class ActorCritic(eqx.Module):

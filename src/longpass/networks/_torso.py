@@ -1,6 +1,6 @@
 """What an actor-critic sees with: a small convolution and an embedding, or an embedding alone."""
 
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,8 +10,6 @@ from jaxtyping import Array, Float, Num, PRNGKeyArray
 CHANNELS = 16
 STRIDE = 2
 _KERNEL = 3
-
-Embedding = Literal["plain", "sparse"]
 
 
 class Torso(eqx.Module):

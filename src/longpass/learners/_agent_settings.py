@@ -1,15 +1,14 @@
 """What can be set about a learner: what is compiled in, and what a population may vary."""
 
 import dataclasses
-from typing import Literal, get_args
+from typing import get_args
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from longpass import _checks
-
-Optimiser = Literal["adam", "rmsprop"]
+from longpass._names import Optimiser
 
 
 class Hyper(eqx.Module):
@@ -56,7 +55,7 @@ _LEAST = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class AgentSettings:
     """What a learner's program is compiled for.
 
     `rollout`, `block_every` and `horizon` are three things: how much is played between updates,

@@ -9,7 +9,7 @@ from longpass.networks import Family
 
 
 @dataclasses.dataclass(frozen=True)
-class Preset:
+class TaskDefaults:
     """Settings for one task; docs/agents.md says how they were found."""
 
     delay: Callable[[Any], int]
@@ -40,17 +40,17 @@ def _recall_delay(params: SequenceRecallParams) -> int:
     return params.sequence_length * shown + int(params.pause_frames)
 
 
-PRESETS: dict[str, Preset] = {
+TASK_DEFAULTS: dict[str, TaskDefaults] = {
     # An action is paid for within seven frames: a short discount leaves little else to explain.
-    "cued_catch": Preset(_catch_delay, discount=0.8),
+    "cued_catch": TaskDefaults(_catch_delay, discount=0.8),
     # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
     # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
     # came of it some fifty steps later.
-    "t_maze": Preset(_maze_delay, entropy_cost=2e-4, epsilon=1e-5, logit_scale=2.0, slices=1),
-    "sequence_recall": Preset(_recall_delay, entropy_cost=5e-3),
+    "t_maze": TaskDefaults(_maze_delay, entropy_cost=2e-4, epsilon=1e-5, logit_scale=2.0, slices=1),
+    "sequence_recall": TaskDefaults(_recall_delay, entropy_cost=5e-3),
 }
 # For any other environment: nothing is known of it.
-OTHER = Preset(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2)
+GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2)
 
 
 def conditioning(family: Family) -> dict[str, Any]:
