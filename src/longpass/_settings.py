@@ -104,8 +104,8 @@ class AgentFields:
     """Units of an LSTM or GRU."""
     envs: int | None = None
     """Copies of the environment. Fewer: more steps of the optimiser for as much play."""
-    rollout: int = 300
-    """Steps of each copy between updates."""
+    rollout: int | None = None
+    """Steps of each copy between updates; by default 300, on a --gym 60."""
     slices: int | None = None
     """Steps of the optimiser a rollout; by default the task's, if block_every fits into each."""
     horizon: int | None = None

@@ -26,10 +26,11 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
         value = getattr(fields, name)
         return otherwise if value is None else value
 
+    rollout = given("rollout", defaults.rollout)
     settings = AgentSettings(
         envs=given("envs", defaults.envs),
-        rollout=fields.rollout,
-        slices=fields.slices or slices_for(fields.rollout, fields.block_every, defaults.slices),
+        rollout=rollout,
+        slices=fields.slices or slices_for(rollout, fields.block_every, defaults.slices),
         block_every=fields.block_every,
         horizon=fields.horizon,
         lag=fields.lag,
