@@ -19,6 +19,7 @@ class TaskDefaults:
     """Pools beyond the fewest that reach the delay: on one scale, slower ones show the oldest."""
     envs: int = 8
     """Few copies: as fast a step as with more, and more updates for as much play."""
+    rollout: int = 300
     learning_rate: float = 1e-3
     entropy_cost: float = 2e-3
     discount: float = 0.99
@@ -61,11 +62,12 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
     "t_maze": TaskDefaults(
         _maze_delay, more_pools=1, entropy_cost=2e-4, epsilon=1e-3, logit_scale=2.0, slices=1
     ),
-    # The first two lights are told apart by the slowest pools.
-    "sequence_recall": TaskDefaults(_recall_delay, more_pools=2, entropy_cost=3e-3, discount=0.95),
+    # The first two lights are told apart by the slowest pools. Most frames come before the player
+    # may move: a short discount keeps what idle actions are blamed for small.
+    "sequence_recall": TaskDefaults(_recall_delay, more_pools=2, entropy_cost=1e-2, discount=0.9),
 }
 # For any other environment: nothing is known of it.
-GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, envs=32)
+GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, rollout=60)
 
 
 def conditioning(family: Family) -> dict[str, Any]:
