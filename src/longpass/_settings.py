@@ -118,6 +118,8 @@ class AgentFields:
     discount: float | None = None
     epsilon: float | None = None
     clip_norm: float | None = None
+    halvings: float | None = None
+    """How often the learning rate is halved in a million steps."""
     slow_rate: float = 0.001
     """For --writer slow: the share of the learned weights taken over at each step."""
     dispatch: int = 10

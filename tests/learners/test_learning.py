@@ -226,6 +226,12 @@ def test_actors_use_the_weights_of_lag_updates_ago():
     assert not jnp.array_equal(networks[0].policy.weight, networks[1].policy.weight)
     # The learner's policy has moved on from the one that acted: V-trace has something to correct.
     assert min(ratios[2:]) > 2 * ratios[0]
+    # The learning rate falls with the steps made: halved ten times after these 4 updates of 48.
+    slow, _ = update(state, Hyper(learning_rate=1e-2, halvings=10 / 192e-6))
+    fast, _ = update(state, Hyper(learning_rate=1e-2 / 1024))
+    moved = slow.weights.network.policy.weight
+    np.testing.assert_allclose(moved, fast.weights.network.policy.weight, rtol=1e-5)
+    assert not jnp.array_equal(moved, state.weights.network.policy.weight)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import get_args
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
 from longpass import _checks
 from longpass._names import Optimiser
@@ -25,6 +25,8 @@ class Hyper(eqx.Module):
     """Gradients longer than this, all together, are shortened to it."""
     baseline_cost: Float[Array, "*population"]
     """Weight of the value's squared error, with its half, in the loss."""
+    halvings: Float[Array, "*population"]
+    """How often the learning rate is halved in a million steps of the environment."""
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Hyper(eqx.Module):
         epsilon: float | int | Array = 1e-6,
         clip_norm: float | int | Array = 1.0,
         baseline_cost: float | int | Array = 0.5,
+        halvings: float | int | Array = 0.0,
     ):
         given = {name: value for name, value in locals().items() if name in _LEAST}
         for name, value in given.items():
@@ -43,6 +46,11 @@ class Hyper(eqx.Module):
                     raise ValueError(f"discount is {value}: it must be 0 to 1")
             setattr(self, name, jnp.asarray(value, jnp.float32))
 
+    def after(self, steps: Num[Array, "*population"]) -> "Hyper":
+        """What they are after so many steps of the environment."""
+        rate = self.learning_rate * 2.0 ** (-1e-6 * self.halvings * steps)
+        return eqx.tree_at(lambda hyper: hyper.learning_rate, self, rate)
+
 
 _LEAST = {
     "learning_rate": {"least": 0.0},
@@ -51,6 +59,7 @@ _LEAST = {
     "epsilon": {"above": 0.0},
     "clip_norm": {"above": 0.0},
     "baseline_cost": {"least": 0.0},
+    "halvings": {"least": 0.0},
 }
 
 

@@ -25,6 +25,7 @@ class TaskDefaults:
     discount: float = 0.99
     epsilon: float = 1e-6
     clip_norm: float = 1.0
+    halvings: float = 0.0
     threshold: float = 1.0
     """Of the sparse embedding."""
     logit_scale: float = 0.01
@@ -63,8 +64,11 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
         _maze_delay, more_pools=1, entropy_cost=2e-4, epsilon=1e-3, logit_scale=2.0, slices=1
     ),
     # The first two lights are told apart by the slowest pools. Most frames come before the player
-    # may move: a short discount keeps what idle actions are blamed for small.
-    "sequence_recall": TaskDefaults(_recall_delay, more_pools=2, entropy_cost=1e-2, discount=0.9),
+    # may move: a short discount keeps what idle actions are blamed for small. Few frames
+    # count, so that gradients are noisy: a falling rate averages over more of them.
+    "sequence_recall": TaskDefaults(
+        _recall_delay, more_pools=2, entropy_cost=1e-2, discount=0.9, halvings=0.15
+    ),
 }
 # For any other environment: nothing is known of it.
 GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, rollout=60)

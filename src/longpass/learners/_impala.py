@@ -129,6 +129,7 @@ def learned(
         older = jax.tree.map(
             lambda old, new: jnp.concatenate([old[1:], new[None]]), older, state.weights.network
         )
-    weights, metrics = learn(settings, state.weights, rollout, hyper)
+    now = hyper.after(state.updates * jnp.float32(settings.steps))
+    weights, metrics = learn(settings, state.weights, rollout, now)
     after = Training(weights, older, actors, key, state.updates + 1)
     return after, Update(metrics, rollout.moments.score)
