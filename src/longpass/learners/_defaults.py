@@ -67,7 +67,12 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
     # may move: a short discount keeps what idle actions are blamed for small. Few frames
     # count, so that gradients are noisy: a falling rate averages over more of them.
     "sequence_recall": TaskDefaults(
-        _recall_delay, more_pools=2, entropy_cost=1e-2, discount=0.9, halvings=0.15
+        _recall_delay,
+        more_pools=2,
+        learning_rate=5e-4,
+        entropy_cost=1e-2,
+        discount=0.9,
+        halvings=0.05,
     ),
 }
 # For any other environment: nothing is known of it.
