@@ -2,6 +2,8 @@
 
 from longpass._names import Preset as Preset
 from longpass.search._comparison import Comparison as Comparison
+from longpass.search._decisions import Decision as Decision
+from longpass.search._decisions import decide as decide
 from longpass.search._engine import Engine as Engine
 from longpass.search._engine import Job as Job
 from longpass.search._engine import Update as Update
