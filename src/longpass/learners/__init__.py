@@ -29,6 +29,9 @@ from longpass.learners._learning import Weights as Weights
 from longpass.learners._plain import PlainLearner as PlainLearner
 from longpass.learners._plain import plain_learn as plain_learn
 from longpass.learners._progress import Progress as Progress
+from longpass.learners._rounds import Round as Round
+from longpass.learners._rounds import copied as copied
+from longpass.learners._rounds import train_round as train_round
 from longpass.learners._runs import Diverged as Diverged
 from longpass.learners._runs import Run as Run
 from longpass.learners._runs import curve as curve

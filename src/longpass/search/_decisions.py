@@ -17,6 +17,8 @@ from scipy.stats import ttest_ind
 
 from longpass import _checks
 
+_STREAM = 1  # of random numbers: no other draw of a population has it
+
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
@@ -63,7 +65,7 @@ def sampled(members: int, seed: int, round: int) -> list[int | None]:
     _checks.positive_int("members", members)
     if members == 1:
         return [None]
-    draws = np.random.default_rng([seed, round]).integers(members - 1, size=members)
+    draws = np.random.default_rng([seed, round, _STREAM]).integers(members - 1, size=members)
     return [int(draw + (draw >= member)) for member, draw in enumerate(draws)]
 
 
@@ -81,8 +83,8 @@ def welch(one: np.ndarray, other: np.ndarray) -> float | None:
     with warnings.catch_warnings():
         # Scores that hardly vary: SciPy warns of lost digits, which decide nothing here.
         warnings.simplefilter("ignore", RuntimeWarning)
-        value = float(ttest_ind(one, other, equal_var=False).pvalue)
-    return None if np.isnan(value) else value
+        result: Any = ttest_ind(one, other, equal_var=False)
+    return None if np.isnan(result.pvalue) else float(result.pvalue)
 
 
 def _compare(
