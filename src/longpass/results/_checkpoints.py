@@ -89,12 +89,12 @@ def _fit(
 ) -> Tree:
     """The arrays of a checkpoint in the form of `like`, if they are of the run `about`."""
     found = json.loads(members.pop(_ABOUT).tobytes())
-    about = found if about is None else about
-    for name in sorted({*found, *about}):
-        if found.get(name) != about.get(name):
+    right = found if about is None else about
+    for name in sorted({*found, *right}):
+        if found.get(name) != right.get(name):
             raise ValueError(
                 f"{path} is of a run with {name} {found.get(name)!r}, this one has "
-                f"{about.get(name)!r}: resume with the settings that it was begun with, or "
+                f"{right.get(name)!r}: resume with the settings that it was begun with, or "
                 f"choose another folder"
             )
     names = _named(like)

@@ -8,6 +8,7 @@ from longpass.search._engine import Engine as Engine
 from longpass.search._engine import Job as Job
 from longpass.search._engine import Update as Update
 from longpass.search._estimate import estimate as estimate
+from longpass.search._estimate import estimate_round as estimate_round
 from longpass.search._local import LocalEngine as LocalEngine
 from longpass.search._members import SPREAD as SPREAD
 from longpass.search._members import Members as Members

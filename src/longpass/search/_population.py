@@ -12,6 +12,7 @@ from longpass.learners import Round
 from longpass.results import Records, folder, provenance, write_whole
 from longpass.search._decisions import decide
 from longpass.search._engine import Engine, Job, Update
+from longpass.search._estimate import estimate_round
 from longpass.search._folders import alone, refuse_foreign
 from longpass.search._members import Members
 
@@ -101,6 +102,11 @@ class Population:
             for member in range(self.plan.members)
             if done[member] == number
         ]
+
+    def expected(self) -> float:
+        """Core-seconds that all that is left will take, give or take a factor of two."""
+        left = sum(self.plan.rounds - min(done, self.plan.rounds) for done in self.done())
+        return left * estimate_round(self.plan.config, self.plan.episodes)
 
     def record(self, update: Update) -> None:
         """Write down a round that is done. Its last file is the one by which it counts as done."""
