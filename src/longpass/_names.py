@@ -10,3 +10,4 @@ Embedding = Literal["plain", "sparse"]  # how an embedding of frames starts
 Optimiser = Literal["adam", "rmsprop"]
 OptimiserState = Literal["fresh", "copied", "own"]  # of a member that copies weights
 Preset = Literal["quick", "laptop", "paper"]  # how much of the paper to run
+AgentStudy = Literal["cued-catch", "t-maze", "sequence-recall", "lstm-onset"]

@@ -17,6 +17,7 @@ from longpass.search._folders import alone, refuse_foreign
 from longpass.search._members import Members
 
 _PLAN = "population.json"
+_AT_ONCE = 64  # jobs given to an engine: each holds states of megabytes
 
 
 class Population:
@@ -209,12 +210,10 @@ def carry_out(populations: Sequence[Population], engine: Engine) -> Generator[Up
             locks.enter_context(alone(population.out, "population"))
         failed: set[int] = set()
         while True:
-            jobs = [
-                job
-                for place, population in enumerate(populations)
-                if place not in failed
-                for job in population.left(place)
-            ]
+            jobs: list[Job] = []
+            for place, population in enumerate(populations):
+                if place not in failed and len(jobs) < _AT_ONCE:
+                    jobs += population.left(place)
             if not jobs:
                 return
             for update in engine.carry_out(jobs):
