@@ -24,7 +24,7 @@ class Reproduce:
     quick: two markers at truncations 2, 16 and 128 with good settings, three seeds; Cued Catch,
     chain against LSTM, gradients blocked every 3 steps, one seed: minutes. laptop: all three
     streams and eight truncations, 20 random settings each, a quarter of the paper's symbols or
-    less; all three worlds, single agents, three seeds: a day. paper: its 27,000 runs, and five
+    less; all three worlds, single agents, three seeds: hours. paper: its 27,000 runs, and five
     populations of nine for each curve: weeks. Records are kept in OUT/PRESET, those of agents in
     OUT/quick/agents or OUT/agents; a preset that is stopped goes on where it was.
     """
