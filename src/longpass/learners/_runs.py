@@ -1,6 +1,5 @@
 """Runs: training with records, checkpoints and an eye on divergence, in a folder of its own."""
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from longpass import _checks
 from longpass.learners._config import Config
 from longpass.learners._impala import Training, Update
-from longpass.learners._progress import RECENT, Progress, saved, to_save
+from longpass.learners._progress import Progress, saved, to_save
 from longpass.networks import ActorCritic
 from longpass.results import Checkpoints, Records, folder, provenance
 
@@ -95,21 +94,11 @@ class Run:
 
     def _note(self, update: Update, began: float) -> None:
         """Count what a call made, and write it down."""
-        progress, settings = self.progress, self.config.settings
-        scores = update.scores.ravel()
-        scores = scores[~np.isnan(scores)]
-        progress.updates += self.config.dispatch
-        progress.steps += self.config.dispatch * settings.steps
-        progress.episodes += len(scores)
-        progress.scores = np.concatenate([progress.scores, scores])[-RECENT:]
-        progress.seconds += time.monotonic() - began
-        progress.metrics = {
-            name: float(np.mean(values)) for name, values in update.metrics._asdict().items()
-        }
-        broken = [name for name, value in progress.metrics.items() if not math.isfinite(value)]
+        seconds = time.monotonic() - began
+        _, broken = self.progress.note(update, self.config.settings.steps, seconds)
         if broken:
             self._explain(broken)
-        self.records.append([progress.record()])
+        self.records.append([self.progress.record()])
 
     def _explain(self, broken: list[str]) -> None:
         progress, hyper = self.progress, self.config.hyper
