@@ -9,3 +9,4 @@ Writer = Literal["learned", "frozen", "slow"]  # how what writes into a memory l
 Embedding = Literal["plain", "sparse"]  # how an embedding of frames starts
 Optimiser = Literal["adam", "rmsprop"]
 Preset = Literal["quick", "laptop", "paper"]  # how much of the paper to run
+EngineName = Literal["local", "ray"]  # where work is carried out: this machine, or a Ray cluster

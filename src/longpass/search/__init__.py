@@ -1,6 +1,7 @@
 """Many runs: random sweeps over the paper's table, and the engines that carry them out."""
 
 from longpass._names import Preset as Preset
+from longpass.search._choice import engine_for as engine_for
 from longpass.search._comparison import Comparison as Comparison
 from longpass.search._engine import Engine as Engine
 from longpass.search._engine import Job as Job
