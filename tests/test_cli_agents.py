@@ -11,6 +11,7 @@ from matplotlib.image import imread
 from PIL import Image
 from rich.console import Console
 
+from longpass._settings import AgentFields
 from longpass.cli import _panel, main
 from longpass.cli._tasks import CuedCatchTask, TMazeTask
 from longpass.cli._train import Train
@@ -49,17 +50,20 @@ def test_train_says_what_came_of_it(trained, capsys):
 
 
 def test_flags_that_are_not_given_are_the_presets():
-    maze = Train(task=TMazeTask(), block_every=100).config()
+    def config(task, **fields):
+        return Train(task=task, agent=AgentFields(**fields)).config()
+
+    maze = config(TMazeTask(), block_every=100)
     # The fewest pools that reach 390 steps; V-trace looks over the whole rollout.
     assert (maze.network["pools"], maze.settings.slices, maze.hyper["discount"]) == (8, 1, 0.99)
-    catch = Train(task=CuedCatchTask(), block_every=100, learning_rate=0.5).config()
+    catch = config(CuedCatchTask(), block_every=100, learning_rate=0.5)
     assert (catch.network["pools"], catch.settings.slices, catch.hyper["discount"]) == (9, 3, 0.8)
     assert catch.hyper["learning_rate"] == 0.5
     assert (catch.network["writer"], catch.network["normalise"]) == ("frozen", "layer")
-    paper = Train(task=CuedCatchTask(), paper=True, embedding="sparse").config().network
+    paper = config(CuedCatchTask(), paper=True, embedding="sparse").network
     forms = [paper[name] for name in ("writer", "embedding", "normalise")]
     assert forms == ["learned", "sparse", "none"]
-    lstm = Train(task=CuedCatchTask(), memory="lstm").config().network
+    lstm = config(CuedCatchTask(), memory="lstm").network
     assert (lstm["writer"], lstm["normalise"]) == ("frozen", "none")
 
 

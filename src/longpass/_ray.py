@@ -40,7 +40,7 @@ def cluster(address: str | None, cpus: int | None) -> Iterator[Any]:
         # Ray guards a cluster by a token. This one's is made here, and not left in the home folder.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init("local", num_cpus=cpus or _cores(), include_dashboard=False, **quiet)
+        ray.init("local", num_cpus=cpus or cores(), include_dashboard=False, **quiet)
     else:
         try:
             ray.init(address, **quiet)
@@ -56,7 +56,7 @@ def cluster(address: str | None, cpus: int | None) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

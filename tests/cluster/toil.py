@@ -5,7 +5,7 @@ import time
 
 
 class Numbers:
-    """Runs whose settings are their numbers."""
+    """Runs that have their numbers squared."""
 
     name = "numbers"
 
@@ -19,29 +19,21 @@ class Numbers:
         return len(self.groups)
 
     def run(self, i):
-        return i
+        return ("square", i)
 
     def to_dict(self):
         return {"name": self.name, "runs": len(self)}
 
 
-def square(settings, watch):
-    """A tenth of a second of work. It tells its process in the place of an accuracy."""
+def obey(settings, watch):
+    """Do what the settings say; news have the process in the place of an accuracy."""
+    ((what, number),) = settings
+    if what == "fail":
+        raise MemoryError("no room")
     for share in (0.0, 0.5):
         watch(share, [float(os.getpid())])
         time.sleep(0.05)
-    return [{"square": number**2, "process": os.getpid()} for number in settings]
-
-
-def forever(settings, watch):
-    """Work that has no end."""
-    while True:
+    while what == "go on":
         watch(0.5, [float(os.getpid())])
         time.sleep(0.02)
-
-
-def fail_at_one(settings, watch):
-    """Number 1 fails."""
-    if settings == (1,):
-        raise MemoryError("no room")
-    return square(settings, watch)
+    return [{"square": number**2}]

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 
+from longpass._settings import AgentFields
 from longpass.cli._tasks import CuedCatchTask
 from longpass.cli._train import Train
 from longpass.learners import Config, Diverged, Run, curve, load_network
@@ -21,18 +22,20 @@ from longpass.results import Checkpoints, Records
 pytestmark = pytest.mark.xdist_group("runs")
 CONFIG = Train(
     task=CuedCatchTask(num_trials=3, initial_cue_duration=1, reward_free_trials=0),
-    pools=3,
-    pool_size=8,
-    viewport_size=4,
-    summary_size=8,
-    writer="slow",
-    envs=4,
-    rollout=20,
-    slices=2,
-    block_every=5,
-    lag=1,
-    seed=3,
-    dispatch=2,
+    agent=AgentFields(
+        pools=3,
+        pool_size=8,
+        viewport_size=4,
+        summary_size=8,
+        writer="slow",
+        envs=4,
+        rollout=20,
+        slices=2,
+        block_every=5,
+        lag=1,
+        seed=3,
+        dispatch=2,
+    ),
 ).config()
 DISPATCH = 2 * CONFIG.settings.steps
 FOUR = 4 * DISPATCH
