@@ -13,9 +13,7 @@ from rich.console import Console
 
 from longpass._settings import AgentFields
 from longpass.cli import _panel, main
-from longpass.cli._tasks import CuedCatchTask, TMazeTask
-from longpass.cli._train import Train
-from longpass.learners import Config, Progress, _evaluation, curve
+from longpass.learners import Config, Progress, _evaluation, configure, curve
 from longpass.results import Checkpoints
 from tests.test_cli import run
 
@@ -49,21 +47,18 @@ def test_train_says_what_came_of_it(trained, capsys):
     assert list((trained / "tensorboard").iterdir())
 
 
-def test_flags_that_are_not_given_are_the_presets():
-    def config(task, **fields):
-        return Train(task=task, agent=AgentFields(**fields)).config()
-
-    maze = config(TMazeTask(), block_every=100)
-    # The fewest pools that reach 390 steps; V-trace looks over the whole rollout.
-    assert (maze.network["pools"], maze.settings.slices, maze.hyper["discount"]) == (8, 1, 0.99)
-    catch = config(CuedCatchTask(), block_every=100, learning_rate=0.5)
+def test_flags_that_are_not_given_are_the_defaults_of_the_task():
+    maze = configure("t_maze", {}, AgentFields(block_every=100))
+    # One pool more than reach 390 steps; V-trace looks over the whole rollout.
+    assert (maze.network["pools"], maze.settings.slices, maze.hyper["discount"]) == (9, 1, 0.99)
+    catch = configure("cued_catch", {}, AgentFields(block_every=100, learning_rate=0.5))
     assert (catch.network["pools"], catch.settings.slices, catch.hyper["discount"]) == (9, 3, 0.8)
     assert catch.hyper["learning_rate"] == 0.5
     assert (catch.network["writer"], catch.network["normalise"]) == ("frozen", "layer")
-    paper = config(CuedCatchTask(), paper=True, embedding="sparse").network
+    paper = configure("cued_catch", {}, AgentFields(paper=True, embedding="sparse")).network
     forms = [paper[name] for name in ("writer", "embedding", "normalise")]
     assert forms == ["learned", "sparse", "none"]
-    lstm = config(CuedCatchTask(), memory="lstm").network
+    lstm = configure("cued_catch", {}, AgentFields(memory="lstm")).network
     assert (lstm["writer"], lstm["normalise"]) == ("frozen", "none")
 
 

@@ -89,19 +89,21 @@ class AgentFields:
     as an exponential average of what is learned."""
     embedding: Embedding | None = None
     """How the embedding starts: plain (the paper), or sparse on a sample of frames."""
+    threshold: float | None = None
+    """For sparse: units speak so many standard deviations above their mean."""
     normalise: Normalise | None = None
     """Pools before their viewports: as they are (the paper), or on one scale."""
     logit_scale: float | None = None
     """Size of the policy's first weights."""
     pools: int | None = None
-    """How many pools; by default the fewest that reach the task's delay."""
+    """How many pools; by default the fewest that reach the task's delay, or some more."""
     pool_size: int = 198
     viewport_size: int = 32
     summary_size: int = 128
     size: int = 128
     """Units of an LSTM or GRU."""
-    envs: int = 32
-    """Copies of the environment."""
+    envs: int | None = None
+    """Copies of the environment. Fewer: more steps of the optimiser for as much play."""
     rollout: int = 300
     """Steps of each copy between updates."""
     slices: int | None = None

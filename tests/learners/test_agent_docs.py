@@ -1,4 +1,4 @@
-"""The code in docs/agents.md runs, and its table of presets is the code's."""
+"""The code in docs/agents.md runs, and its table of defaults is the code's."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 
 from longpass import envs
 from longpass.learners import TASK_DEFAULTS
-from longpass.theory import pools_for
 
 TEXT = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
 
@@ -21,11 +20,11 @@ def test_the_example_in_the_docs_runs():
 
 
 @pytest.mark.parametrize("env", [envs.CuedCatch(), envs.TMaze(), envs.SequenceRecall()])
-def test_the_table_of_presets(env):
+def test_the_table_of_defaults(env):
     defaults = TASK_DEFAULTS[env.name]
-    (table,) = re.findall(r"## Presets\n(.*?)\n## ", TEXT, re.DOTALL)
+    (table,) = re.findall(r"## Defaults\n(.*?)\n## ", TEXT, re.DOTALL)
     (row,) = re.findall(rf"\| {env.title} \|(.*)", table)
-    pools, *numbers = (float(cell) for cell in row.split("|")[:6])
-    assert pools == pools_for(float(defaults.delay(env.default_params)), 2.0)
-    fields = (defaults.discount, defaults.entropy_cost, defaults.epsilon, defaults.logit_scale)
-    assert numbers == [*fields, defaults.slices]
+    pools, *numbers = (float(cell) for cell in row.split("|")[:7])
+    assert pools == defaults.pools(env.default_params)
+    names = ("discount", "entropy_cost", "epsilon", "threshold", "logit_scale", "slices")
+    assert numbers == [getattr(defaults, name) for name in names]

@@ -6,7 +6,6 @@ from longpass._settings import AgentFields
 from longpass.learners._agent_settings import AgentSettings, slices_for
 from longpass.learners._config import WORLDS, Config
 from longpass.learners._defaults import GYM_DEFAULTS, PAPER, TASK_DEFAULTS, conditioning
-from longpass.theory import pools_for
 
 _HYPER = ("learning_rate", "entropy_cost", "discount", "epsilon", "clip_norm")
 
@@ -28,7 +27,7 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
         return otherwise if value is None else value
 
     settings = AgentSettings(
-        envs=fields.envs,
+        envs=given("envs", defaults.envs),
         rollout=fields.rollout,
         slices=fields.slices or slices_for(fields.rollout, fields.block_every, defaults.slices),
         block_every=fields.block_every,
@@ -39,12 +38,13 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
     )
     network = {
         "family": fields.memory,
-        "pools": fields.pools or pools_for(float(defaults.delay(params)), 2.0),
+        "pools": given("pools", defaults.pools(params)),
         "pool_size": fields.pool_size,
         "viewport_size": fields.viewport_size,
         "summary_size": fields.summary_size,
         "size": fields.size,
         **{name: given(name, value) for name, value in form.items()},
+        "threshold": given("threshold", defaults.threshold),
         "logit_scale": given("logit_scale", defaults.logit_scale),
     }
     hyper = {name: given(name, getattr(defaults, name)) for name in _HYPER}

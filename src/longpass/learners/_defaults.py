@@ -6,6 +6,7 @@ from typing import Any
 
 from longpass.envs import CuedCatchParams, SequenceRecallParams, TMazeParams
 from longpass.networks import Family
+from longpass.theory import pools_for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,15 +14,25 @@ class TaskDefaults:
     """Settings for one task; docs/agents.md says how they were found."""
 
     delay: Callable[[Any], int]
-    """Over how many steps the task's parameters ask for memory; it sets the number of pools."""
+    """Over how many steps the task's parameters ask for memory."""
+    more_pools: int = 0
+    """Pools beyond the fewest that reach the delay: on one scale, slower ones show the oldest."""
+    envs: int = 8
+    """Few copies: as fast a step as with more, and more updates for as much play."""
     learning_rate: float = 1e-3
     entropy_cost: float = 2e-3
     discount: float = 0.99
     epsilon: float = 1e-6
     clip_norm: float = 1.0
+    threshold: float = 1.0
+    """Of the sparse embedding."""
     logit_scale: float = 0.01
     slices: int = 5
     """The most slices; as few as `block_every` needs where gradients reach further."""
+
+    def pools(self, params: Any) -> int:
+        """How many pools for a task with these parameters."""
+        return self.more_pools + pools_for(float(self.delay(params)), 2.0)
 
 
 def _catch_delay(params: CuedCatchParams) -> int:
@@ -41,16 +52,20 @@ def _recall_delay(params: SequenceRecallParams) -> int:
 
 
 TASK_DEFAULTS: dict[str, TaskDefaults] = {
-    # An action is paid for within seven frames: a short discount leaves little else to explain.
-    "cued_catch": TaskDefaults(_catch_delay, discount=0.8),
+    # An action is paid for within seven frames: a short discount leaves little else to explain. A
+    # cue and its ball must be one feature, and the sparser the embedding, the more of it is such.
+    "cued_catch": TaskDefaults(_catch_delay, discount=0.8, epsilon=1e-4, threshold=2.0),
     # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
     # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
     # came of it some fifty steps later.
-    "t_maze": TaskDefaults(_maze_delay, entropy_cost=2e-4, epsilon=1e-5, logit_scale=2.0, slices=1),
-    "sequence_recall": TaskDefaults(_recall_delay, entropy_cost=5e-3),
+    "t_maze": TaskDefaults(
+        _maze_delay, more_pools=1, entropy_cost=2e-4, epsilon=1e-3, logit_scale=2.0, slices=1
+    ),
+    # The first two lights are told apart by the slowest pools.
+    "sequence_recall": TaskDefaults(_recall_delay, more_pools=2, entropy_cost=3e-3, discount=0.95),
 }
 # For any other environment: nothing is known of it.
-GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2)
+GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, envs=32)
 
 
 def conditioning(family: Family) -> dict[str, Any]:

@@ -95,7 +95,9 @@ def prepared(network: ActorCritic, sample: Array) -> ActorCritic:
     """The network with the embedding that its mark asks for, given a sample of frames."""
     if network.embedding == "plain":
         return network
-    return eqx.tree_at(lambda net: net.torso, network, network.torso.sparse(sample))
+    return eqx.tree_at(
+        lambda net: net.torso, network, network.torso.sparse(sample, network.threshold)
+    )
 
 
 def fresh(network: ActorCritic, envs: int) -> tuple[Any, ...]:

@@ -39,7 +39,7 @@ class ActorCritic(eqx.Module):
       is an exponential average of what is learned. This is a mark for the learner, which also keeps
       the weights that are averaged.
     - `embedding`: `"plain"` (the paper, as far as it says) or `"sparse"` (ours). A mark for the
-      learner too: it has the frames that `Torso.sparse` needs.
+      learner too: it has the frames that `Torso.sparse` needs. `threshold`: how sparse.
     - `logit_scale`: deviation of the policy's initial weights, times 1 / sqrt(fan-in). Larger: the
       first policy is less even, and wanders less in place.
     - `dtype`: of parameters and state. `pool_options` go to `Concrete` or `Parallel`.
@@ -47,6 +47,7 @@ class ActorCritic(eqx.Module):
 
     writer: Writer = eqx.field(static=True)
     embedding: Embedding = eqx.field(static=True)
+    threshold: float = eqx.field(static=True)
     torso: Torso
     memory: AbstractMemory
     policy: eqx.nn.Linear
@@ -66,6 +67,7 @@ class ActorCritic(eqx.Module):
         normalise: Normalise = "none",
         writer: Writer = "learned",
         embedding: Embedding = "plain",
+        threshold: float = 1.0,
         logit_scale: float = 0.01,
         dtype: Any = jnp.float32,
         key: PRNGKeyArray,
@@ -76,6 +78,7 @@ class ActorCritic(eqx.Module):
         _checks.one_of("embedding", embedding, get_args(Embedding))
         actions = _checks.positive_int("actions", actions)
         logit_scale = _checks.real("logit_scale", logit_scale, least=0.0)
+        self.threshold = _checks.real("threshold", threshold)
         shape = tuple(_checks.positive_int("observation", length) for length in observation)
         if normalise != "none" and family in ("lstm", "gru"):
             raise ValueError(

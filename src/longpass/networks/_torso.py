@@ -47,12 +47,13 @@ class Torso(eqx.Module):
         """The embedding of frames (..., *shape)."""
         return jax.nn.relu(self._features(frames) @ self.weight.T + self.bias)
 
-    def sparse(self, frames: Num[Array, "sample *shape"]) -> "Torso":
+    def sparse(self, frames: Num[Array, "sample *shape"], threshold: float = 1.0) -> "Torso":
         """This torso with an embedding that is mostly silent on a sample of frames.
 
         Each unit gets variance 1 over the sample, and a bias under which it speaks only where it
-        lies a standard deviation above its mean: about one frame in six. Such units stand for
-        things that are seen *together*, and a slow pool can hold those apart.
+        lies `threshold` standard deviations above its mean; at 1, about one frame in six. Such
+        units stand for things that are seen *together*, and a slow pool can hold those apart. The
+        sample has frames as often as they are seen: what fills the time should be silent.
         """
         before = self._features(frames) @ self.weight.T
         mean, deviation = jnp.mean(before, axis=0), jnp.std(before, axis=0)
@@ -61,7 +62,7 @@ class Torso(eqx.Module):
         return eqx.tree_at(
             lambda torso: (torso.weight, torso.bias),
             self,
-            (self.weight * scale[:, None], -mean * scale - 1.0),
+            (self.weight * scale[:, None], -mean * scale - threshold),
         )
 
     def _features(self, frames: Num[Array, "..."]) -> Float[Array, "... features"]:
