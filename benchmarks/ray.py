@@ -26,6 +26,7 @@ RUNS = 12
 SYMBOLS = 8_000_000  # some five seconds a run
 TURNS = ("local", "ray", "ray", "local")
 WORLDS = ("cued_catch", "t_maze", "sequence_recall")
+COPIES = 32
 UPDATES = 30
 OVERHEAD = 0.10  # at most, for sweeps
 
@@ -78,8 +79,8 @@ def sweep(name: Any, workers: int) -> SweepRow:
 
 
 def agent(world: str, *, paper: bool = False) -> Config:
-    """The default agent of a world."""
-    return configure(world, {}, AgentFields(paper=paper))
+    """The default agent of a world, with 32 copies."""
+    return configure(world, {}, AgentFields(paper=paper, envs=COPIES))
 
 
 def rate(call: Callable[[], Any], seconds: float = 6.0) -> tuple[float, float]:
@@ -198,7 +199,7 @@ def _print(
         table.add_row(row.engine, f"{row.whole:.1f}", f"{row.later:.1f}", f"{row.begin:.1f}")
     console.print(table)
     table = Table("arrangement", "updates a s", "steps a s", "lag, updates")
-    table.title = "ray: Cued Catch, 32 copies a player, rollouts of 300"
+    table.title = f"ray: Cued Catch, {COPIES} copies a player, rollouts of 300"
     for row in impala:
         table.add_row(
             row.arrangement,
@@ -214,7 +215,7 @@ def _print(
             row.world,
             row.writer,
             f"{row.rollout / 1e6:.2f}",
-            f"{row.rollout / (32 * 300):.0f}",
+            f"{row.rollout / (COPIES * 300):.0f}",
             f"{row.weights / 1e6:.2f}",
         )
     console.print(table)
