@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._timing import machine
-from longpass._ray import cores
+from longpass._ray import cluster, cores
 from longpass._settings import AgentFields
 from longpass.learners import Config, RayImpala, StreamSettings, configure
 from longpass.learners._distributed import _learned
@@ -154,8 +154,11 @@ def _bytes(tree: Any) -> int:
 
 def main(console: Console) -> dict[str, Any]:
     """Measure, print tables and say whether the target is met."""
-    workers = cores()
-    sweeps = [sweep(name, workers) for name in TURNS]
+    workers, config = cores(), agent("cued_catch")
+    # One cluster for all, started before JAX is used.
+    with cluster(None, workers):
+        sweeps = [sweep(name, workers) for name in TURNS]
+        impala = [over_ray(config, actors) for actors in range(1, workers + 1)]
     overhead = {}
     for what in ("whole", "later"):
         local, ray = (
@@ -163,8 +166,6 @@ def main(console: Console) -> dict[str, Any]:
             for name in ("local", "ray")
         )
         overhead[what] = ray / local - 1
-    config = agent("cued_catch")
-    impala = [over_ray(config, actors) for actors in range(1, workers + 1)]
     rows, per_cpu = on_one_machine(config)
     impala += rows
     sizes = [sent(world, paper=paper) for world in WORLDS for paper in (False, True)]
