@@ -2,11 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.table import Table
 
+from longpass._names import EngineName
 from longpass._settings import AgentFields, PopulationFields
 from longpass.cli._live import Work, follow, span
 from longpass.cli._tasks import Task, environment
@@ -36,8 +37,11 @@ class Pbt:
     """The population's folder; it is made if it is not there."""
     resume: bool = False
     """Go on with the population in --out, with its flags; --rounds may be more."""
-    engine: Literal["local"] = "local"
-    """What trains: processes on this machine."""
+    engine: EngineName = "local"
+    """Where members train: processes on this machine, or workers on a Ray cluster."""
+    address: str | None = None
+    """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
+    it, one is started here for the run."""
     workers: int | None = None
     """Processes; by default one a core."""
     json: bool = False
@@ -45,11 +49,12 @@ class Pbt:
 
     def run(self, console: Console) -> dict[str, Any]:
         from longpass.learners import train_round
-        from longpass.search import LocalEngine, Population
+        from longpass.search import Population, engine_for
 
-        engine = LocalEngine(self.workers, work=train_round)
-        population = Population(self.plan(), self.out, resume=self.resume)
-        result = train_populations([population], engine, engine.workers, console)
+        # First the engine: Ray is to be started before JAX is used.
+        with engine_for(self.engine, self.workers, train_round, self.address) as engine:
+            population = Population(self.plan(), self.out, resume=self.resume)
+            result = train_populations([population], engine, engine.workers, console)
         return {
             "command": "pbt",
             "out": str(self.out),

@@ -2,11 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.table import Table
 
+from longpass._names import EngineName
 from longpass._settings import PlanFields
 from longpass.cli._live import Work, follow, span
 
@@ -28,19 +29,24 @@ class RunSweep:
     plan: PlanFields
     out: Path = Path("results/sweep")
     """Folder for the plan and the records."""
-    engine: Literal["local"] = "local"
-    """What carries out the runs: processes on this machine."""
+    engine: EngineName = "local"
+    """What carries out the runs: processes on this machine, or workers on a Ray cluster."""
     workers: int | None = None
-    """Processes; by default one a core."""
+    """Processes; by default one a core (of the cluster)."""
+    address: str | None = None
+    """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
+    it, one is started here for the sweep."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.search import LocalEngine, Plan, Sweep
+        from longpass.search import Plan, Sweep, engine_for
 
-        engine = LocalEngine(self.workers)
-        sweep = Sweep(Plan(**dataclasses.asdict(self.plan)), self.out)
-        return {"command": "sweep", **carry_out(sweep, engine, console)}
+        plan = Plan(**dataclasses.asdict(self.plan))
+        plan.check()
+        with engine_for(self.engine, self.workers, address=self.address) as engine:
+            sweep = Sweep(plan, self.out)
+            return {"command": "sweep", **carry_out(sweep, engine, console)}
 
 
 def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from longpass.learners._config import Config as Config
 from longpass.learners._configure import configure as configure
 from longpass.learners._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from longpass.learners._defaults import conditioning as conditioning
+from longpass.learners._distributed import RayImpala as RayImpala
 from longpass.learners._evaluation import episode_scores as episode_scores
 from longpass.learners._evaluation import interval as interval
 from longpass.learners._evaluation import watch as watch

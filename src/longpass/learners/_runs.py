@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
+from longpass.learners._agent_settings import Hyper
 from longpass.learners._config import Config
 from longpass.learners._impala import Training, Update
 from longpass.learners._progress import Progress, saved, to_save
@@ -22,15 +24,33 @@ class Diverged(ValueError):
     """A loss or a gradient is no longer a number."""
 
 
+class Trainer(Protocol):
+    """What a run needs of what trains it: `Impala`, `HostImpala` or `RayImpala`."""
+
+    @property
+    def init(self) -> Callable[[PRNGKeyArray], Training]: ...
+
+    @property
+    def resumed(self) -> Callable[[Training], Training]: ...
+
+    @property
+    def run(self) -> Callable[[Training, Hyper, int], tuple[Training, Update]]: ...
+
+
 class Run:
     """One training in a folder: settings.json, records.jsonl and two checkpoints.
 
     On the three worlds, a run that was stopped and resumed leaves what one that never stopped
     leaves, to the bit. Records after the last checkpoint are then written twice, equal but for
     their seconds: the later one counts (`curve` reads them so).
+
+    **Arguments:** `config`; `path`: the folder; `resume`: go on with what is in it; `trainer`: what
+    trains, if not the config's own on this machine.
     """
 
-    def __init__(self, config: Config, path: Path, *, resume: bool = False):
+    def __init__(
+        self, config: Config, path: Path, *, resume: bool = False, trainer: Trainer | None = None
+    ):
         self.config, self._hyper, self.folder = config, config.hypers(), folder("out", path)
         self.checkpoints, self.records = Checkpoints(path), Records(path / RECORDS)
         if not resume and (self.checkpoints.exist() or self.records.path.exists()):
@@ -40,7 +60,7 @@ class Run:
             )
         if resume and not self.checkpoints.exist():
             raise ValueError(f"out is {str(path)!r}: there is no checkpoint in it to resume from")
-        self.trainer = config.trainer()
+        self.trainer = trainer or config.trainer()
         self.progress = Progress()
         self.warning: str | None = None
         self.state: Training = self.trainer.init(jax.random.key(config.seed))

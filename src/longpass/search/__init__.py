@@ -2,6 +2,7 @@
 
 from longpass._names import Preset as Preset
 from longpass.search._agent_presets import agent_preset as agent_preset
+from longpass.search._choice import engine_for as engine_for
 from longpass.search._comparison import Comparison as Comparison
 from longpass.search._decisions import Decision as Decision
 from longpass.search._decisions import decide as decide
