@@ -106,7 +106,9 @@ def over_ray(config: Config, actors: int) -> ImpalaRow:
         state, told = trainer.run(state, config.hypers(), UPDATES)
         updates = UPDATES / (time.perf_counter() - began)
     name = f"Ray, {actors} actor{'s' if actors > 1 else ''} and the learner"
-    return ImpalaRow(name, updates, updates * config.settings.steps, float(told.metrics.lag.mean()))
+    return ImpalaRow(
+        name, updates, updates * config.settings.steps, float(told.metrics._asdict()["lag"].mean())
+    )
 
 
 def on_one_machine(config: Config) -> tuple[list[ImpalaRow], dict[str, float]]:
