@@ -131,7 +131,7 @@ class AgentFields:
     """How often the learning rate is halved in a million steps."""
     slow_rate: float = 0.001
     """For --writer slow: the share of the learned weights taken over at each step."""
-    dispatch: int = 10
+    dispatch: int = 40
     """Updates in one compiled call, and for one record."""
 
 

@@ -38,7 +38,7 @@ class Config:
     """Arguments of `Hyper`."""
     settings: AgentSettings = dataclasses.field(default_factory=AgentSettings)
     seed: int = 0
-    dispatch: int = 10
+    dispatch: int = 40
     """Updates in one compiled call. Checkpoints lie between calls."""
 
     @property
