@@ -163,6 +163,8 @@ def test_any_gymnasium_environment(tmp_path, capsys):
         (("t-maze", "--discount", "1.5"), 1, "discount is 1.5: it must be 0 to 1"),
         (("t-maze", "--limbo-time", "2"), 1, "limbo_time is 2: it must be"),
         (("t-maze", "--steps", "0"), 1, "steps is 0.0: it must be finite and above 0"),
+        (("t-maze", "--actors", "2"), 1, "actors is 2: only the engine 'ray' has that"),
+        (("t-maze", "--engine", "ray", "--lag", "2"), 1, "lag is 2: it must be 0 for the engine"),
         (("--gym", "Nowhere-v0"), 1, "gym is 'Nowhere-v0': Gymnasium cannot make it"),
         (("--gym", "Pendulum-v1"), 1, "they must be Discrete"),
     ],

@@ -8,4 +8,7 @@ Normalise = Literal["none", "layer"]  # of pools before their viewports
 Writer = Literal["learned", "frozen", "slow"]  # how what writes into a memory learns
 Embedding = Literal["plain", "sparse"]  # how an embedding of frames starts
 Optimiser = Literal["adam", "rmsprop"]
+OptimiserState = Literal["fresh", "copied", "own"]  # of a member that copies weights
 Preset = Literal["quick", "laptop", "paper"]  # how much of the paper to run
+AgentStudy = Literal["cued-catch", "t-maze", "sequence-recall", "lstm-onset"]
+EngineName = Literal["local", "ray"]  # where work is carried out: this machine, or a Ray cluster

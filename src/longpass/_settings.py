@@ -1,12 +1,21 @@
 """Settings as plain fields, where the command line can read them without loading JAX.
 
-`longpass.learners.StreamSettings` and `longpass.search.Plan` are these with what they mean;
+`longpass.learners.StreamSettings`, `longpass.search.Plan` and `longpass.search.Members` are these
+with what they mean;
 `longpass.learners.configure` makes a run of agents from its fields.
 """
 
 import dataclasses
 
-from longpass._names import Embedding, Family, Normalise, Optimiser, TaskName, Writer
+from longpass._names import (
+    Embedding,
+    Family,
+    Normalise,
+    Optimiser,
+    OptimiserState,
+    TaskName,
+    Writer,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,3 +133,22 @@ class AgentFields:
     """For --writer slow: the share of the learned weights taken over at each step."""
     dispatch: int = 40
     """Updates in one compiled call, and for one record."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PopulationFields:
+    """Population based training, as the paper adapts it: weights are copied, hyper-parameters
+    stay."""
+
+    members: int = 9
+    """Agents. The first has the settings as given; those of the others are drawn around them."""
+    rounds: int = 5
+    """Rounds of training. Between two of them members may copy each other's weights."""
+    episodes: int = 30_000
+    """Episodes that each member trains for in a round."""
+    window: int = 3_000
+    """The last episodes of a round, whose scores are compared."""
+    p: float = 0.05
+    """A better mean counts if the t-test's p-value is below this."""
+    optimiser_state: OptimiserState = "fresh"
+    """The optimiser's state of a member that copies weights: fresh, copied too, or its own."""

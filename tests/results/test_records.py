@@ -16,6 +16,22 @@ def test_records_come_back_in_order(tmp_path):
     assert records.read() == [{"run": 0}, {"run": 1, "curve": [0.5, 0.25]}, {"run": 2}]
 
 
+def test_a_file_is_not_read_again_for_every_record(tmp_path, monkeypatch):
+    records = Records(tmp_path / "runs.jsonl")
+    records.append([{"run": 0}])
+    reads = []
+    parse = records._parse
+    monkeypatch.setattr(records, "_parse", lambda: reads.append(1) or parse())
+    records.append([{"run": 1}])
+    assert not reads
+    # Unless something else was there in between.
+    with records.path.open("ab") as file:
+        file.write(b'{"run"')
+    records.append([{"run": 2}])
+    assert reads
+    assert records.read() == [{"run": 0}, {"run": 1}, {"run": 2}]
+
+
 def test_a_line_cut_anywhere_costs_only_itself(tmp_path):
     line = json.dumps({"run": 2, "name": "é"}, ensure_ascii=False).encode() + b"\n"
     for cut in range(len(line)):

@@ -16,6 +16,7 @@ from longpass.cli._classify import Classify
 from longpass.cli._evaluate import Evaluate
 from longpass.cli._figure import Figure
 from longpass.cli._film import Film
+from longpass.cli._pbt import Pbt
 from longpass.cli._play import Play
 from longpass.cli._pools import Pools
 from longpass.cli._replay import Replay
@@ -35,6 +36,7 @@ A tour:
   longpass play t-maze --level 0     play one of the three tasks yourself
   longpass film cued-catch -o a.gif  an episode as an animated picture
   longpass train t-maze --level 0    train an agent that remembers; it leaves a run's folder
+  longpass pbt t-maze --level 0      a population of agents that copy the better ones
   longpass evaluate runs/agent       what it earns, greedily and as it was trained
   longpass replay tests/golden       recorded episodes of the original games, frame by frame
 
@@ -52,6 +54,7 @@ _Command = (
     | Annotated[Film, tyro.conf.subcommand("film")]
     | Annotated[Replay, tyro.conf.subcommand("replay")]
     | Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[Pbt, tyro.conf.subcommand("pbt")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
 )
 # Flags of a task may stand before or after those of the command that plays it.

@@ -17,8 +17,11 @@ FigureName = Literal[
     "truncation",
     "batch-size",
 ]
-# These show runs of agents, which someone has to train first.
-FigureOfRuns = Literal["learning", "conditioning"]
+# These show agents: all in a folder, or the runs that are named.
+FigureOfAgents = Literal["rl", "rl-raw", "lstm-onset"]
+FigureOfRuns = Literal["learning", "conditioning", "lineage"]
+
+_RECORDS = Path("results/laptop")
 
 
 @dataclasses.dataclass
@@ -31,17 +34,21 @@ class Figure:
     gridworlds. piano-roll: streams of symbols. truncation, batch-size: scores of all runs in
     --records, by truncation length (the paper's figure 4) and by batch size. learning: return over
     steps of the runs named, one line a seed. conditioning: the same, told apart by how the network
-    writes and reads (runs in results/agents, if none is named).
+    writes and reads (runs in results/agents, if none is named). rl: returns on the three worlds,
+    chain against LSTM, from all populations and runs in --records (the paper's figures 5 and 6);
+    rl-raw: without smoothing. lstm-onset: from which difficulty on the LSTM learns. lineage: who
+    copied whom in the population named.
     """
 
-    name: tyro.conf.Positional[FigureName | FigureOfRuns]
+    name: tyro.conf.Positional[FigureName | FigureOfAgents | FigureOfRuns]
     """Which figure."""
     runs: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """For learning and conditioning: folders of runs."""
+    """For learning and conditioning: folders of runs. For lineage: a population's."""
     out: Path = Path("results/figures")
     """The folder that files go to; it is made if it is not there."""
-    records: Path = Path("results/laptop")
-    """The folder with the records that truncation and batch-size are drawn from."""
+    records: Path | None = None
+    """The folder with the records that figures are drawn from; by default results/laptop for
+    truncation and batch-size, results/agents for rl, rl-raw and lstm-onset."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -53,7 +60,8 @@ class Figure:
         elif self.runs:
             raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
         else:
-            files = studies.draw(self.name, self.out, self.records)
+            default = None if self.name in get_args(FigureOfAgents) else _RECORDS
+            files = studies.draw(self.name, self.out, self.records or default)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

@@ -69,6 +69,9 @@ class Panel:
             ("gradient norm", f"{metrics['gradient_norm']:.4f}"),
             ("time left", left),
         ]
+        if "lag" in metrics:
+            lag = f"{metrics['lag']:.1f} updates, at most {metrics['lag_most']:.0f}"
+            rows.insert(-1, ("lag", f"{lag}; {metrics['actors']:.0f} actors"))
         table = Table.grid(padding=(0, 2))
         table.add_column(justify="right", style="dim")
         table.add_column()

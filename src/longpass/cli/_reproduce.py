@@ -2,31 +2,38 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from longpass._names import Preset
-from longpass.cli._figure import FigureName
+from longpass._names import AgentStudy, Preset
+from longpass.cli._figure import FigureName, FigureOfAgents
+from longpass.cli._pbt import train_populations
 from longpass.cli._sweep import carry_out
+
+if TYPE_CHECKING:
+    from longpass.search import Population, Sweep
 
 
 @dataclasses.dataclass
 class Reproduce:
     """Reproduce the paper: train the memories, print who learned what, draw every figure.
 
-    quick: two markers at truncations 2, 16 and 128 with good settings, three seeds: minutes.
-    laptop: all three tasks and eight truncations, 20 random settings each, a quarter of the
-    paper's symbols or less: hours. paper: its 27,000 runs: weeks. Records are kept in
-    OUT/PRESET; a preset that is stopped goes on where it was.
+    quick: two markers at truncations 2, 16 and 128 with good settings, three seeds; Cued Catch,
+    chain against LSTM, gradients blocked every 3 steps, one seed: minutes. laptop: all three
+    streams and eight truncations, 20 random settings each, a quarter of the paper's symbols or
+    less; all three worlds, single agents, three seeds: hours. paper: its 27,000 runs, and five
+    populations of nine for each curve: weeks. Records are kept in OUT/PRESET, those of agents in
+    OUT/quick/agents or OUT/agents; a preset that is stopped goes on where it was.
     """
 
     preset: Preset = "quick"
     """How much of the paper's sweep to run."""
-    only: FigureName | None = None
-    """One figure alone; nothing is trained, unless the figure is truncation or batch-size."""
+    only: FigureName | AgentStudy | None = None
+    """One figure, for which nothing is trained unless it is truncation or batch-size; or the agents
+    of one world, or of the question from which difficulty on the LSTM learns, and their figure."""
     out: Path = Path("results")
     """The folder for records and, in its folder figures, pictures."""
     workers: int | None = None
@@ -39,35 +46,128 @@ class Reproduce:
 
         result: dict[str, Any] = {"command": "reproduce", "preset": self.preset}
         if self.only is None or self.only in studies.FROM_RECORDS:
-            result["runs"] = self._train(console)
+            result["runs"] = self._classify(console)
+        if self._studies():
+            result["agents"] = self._agents(console)
         result["figures"] = self._draw(console)
-        return result | {"ok": result.get("runs", {}).get("ok", True)}
+        trained = [result[part] for part in ("runs", "agents") if part in result]
+        return result | {"ok": all(part["ok"] for part in trained)}
 
-    def _train(self, console: Console) -> dict[str, Any]:
-        from longpass.search import LocalEngine, Sweep, preset
+    def _studies(self) -> "tuple[AgentStudy, ...]":
+        """Which agents are trained."""
+        if self.only is None:
+            return ("cued-catch",) if self.preset == "quick" else get_args(AgentStudy)
+        return (self.only,) if self.only in get_args(AgentStudy) else ()  # pyright: ignore[reportReturnType]
 
-        engine = LocalEngine(self.workers)
-        sweep = Sweep(preset(self.preset), self.out / self.preset)
-        return carry_out(sweep, engine, console)
+    def _place(self) -> Path:
+        """Where records of agents are: quick's are made anew, all others are kept together."""
+        return self.out / "quick" / "agents" if self.preset == "quick" else self.out / "agents"
+
+    def _classify(self, console: Console) -> dict[str, Any]:
+        from longpass.search import LocalEngine
+
+        return carry_out(self._sweep(), LocalEngine(self.workers), console)
+
+    def _sweep(self) -> "Sweep":
+        from longpass.search import Sweep, preset
+
+        return Sweep(preset(self.preset), self.out / self.preset)
+
+    def _agents(self, console: Console) -> dict[str, Any]:
+        from longpass.learners import train_round
+        from longpass.search import LocalEngine, Population, agent_preset
+
+        engine = LocalEngine(self.workers, work=train_round)
+        if self.preset == "quick":
+            self._sweep()  # which takes no folder that has something else in it
+        plans = {
+            name: plan
+            for study in self._studies()
+            for name, plan in agent_preset(self.preset, study).items()
+        }
+        populations = [
+            Population(plan, path, resume=(path / "population.json").exists())
+            for path, plan in ((self._place() / name, plan) for name, plan in plans.items())
+        ]
+        result = train_populations(populations, engine, engine.workers, console)
+        cells = _cells(populations)
+        console.print(_table(cells))
+        return result | {"cells": cells}
 
     def _draw(self, console: Console) -> dict[str, list[str]]:
         from longpass import studies
 
-        # The quick runs have one batch size only.
-        of_all = [
-            one for one in get_args(FigureName) if (self.preset, one) != ("quick", "batch-size")
-        ]
-        names = [self.only] if self.only else of_all
-        quiet = not console.is_terminal
         # The figures of a preset stand beside those of the others.
         suffix = "" if self.preset == "laptop" else f"-{self.preset}"
         drawn = {}
+        quiet = not console.is_terminal
+        names = self._figures()
         for name in track(names, "drawing", console=console, disable=quiet, transient=True):
-            records = self.out / self.preset
-            files = studies.draw(name, self.out / "figures", records, suffix)
+            of_agents = name in studies.FROM_AGENTS
+            records = self._place() if of_agents else self.out / self.preset
+            # All presets but quick add to one collection of agents.
+            ending = "" if of_agents and self.preset == "paper" else suffix
+            files = studies.draw(name, self.out / "figures", records, ending)
             drawn[name] = [str(path) for path in files]
         table = Table("figure", "files")
         for name, files in drawn.items():
             table.add_row(name, "\n".join(files))
         console.print(table)
         return drawn
+
+    def _figures(self) -> list[str]:
+        """Which figures are drawn."""
+        if self.only in get_args(FigureName):
+            return [str(self.only)]
+        if self.only is not None:
+            return ["lstm-onset"] if self.only == "lstm-onset" else ["rl", "rl-raw"]
+        names = [*get_args(FigureName), *get_args(FigureOfAgents)]
+        # The quick runs have one batch size only, and no LSTM over 300 steps.
+        left_out = ("batch-size", "lstm-onset") if self.preset == "quick" else ()
+        return [name for name in names if name not in left_out]
+
+
+def _cells(populations: "list[Population]") -> list[dict[str, Any]]:
+    """For each task, memory, `block_every` and difficulty: what its runs earned in the end."""
+    from longpass.studies import TOP
+
+    cells: dict[tuple[Any, ...], list[float]] = {}
+    best: dict[tuple[Any, ...], float | None] = {}
+    for population in populations:
+        config = population.plan.config
+        task, memory = config.task, config.network["family"]
+        special = ", ".join(f"{name} {value}" for name, value in config.params.items())
+        key = (task, memory, config.settings.block_every, special)
+        best[key] = config.best()
+        means = sorted(row["mean"] for row in population.summary() if row["mean"] is not None)
+        if means:
+            top = means[-TOP:]
+            cells.setdefault(key, []).append(sum(top) / len(top))
+    return [
+        {
+            "task": task,
+            "memory": memory,
+            "block_every": block,
+            "setting": special,
+            "runs": len(means),
+            "return_mean": sum(means) / len(means),
+            "return_max": best[task, memory, block, special],
+        }
+        for (task, memory, block, special), means in cells.items()
+    ]
+
+
+def _table(cells: list[dict[str, Any]]) -> Table:
+    table = Table("task", "memory", "block every", "setting", "runs", "mean return", "highest")
+    table.caption = "mean return of the last 3,000 episodes; of populations, their top three"
+    for cell in cells:
+        table.add_row(
+            cell["task"],
+            cell["memory"],
+            str(cell["block_every"]),
+            cell["setting"],
+            str(cell["runs"]),
+            f"{cell['return_mean']:.3f}",
+            f"{cell['return_max']:.3f}",
+        )
+    return table

@@ -1,16 +1,15 @@
 """`longpass sweep`, and the live view of any sweep."""
 
 import dataclasses
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 
+from longpass._names import EngineName
 from longpass._settings import PlanFields
-from longpass.cli._stopping import stopping
+from longpass.cli._live import Work, follow, span
 
 if TYPE_CHECKING:
     from longpass.search import Sweep, Update
@@ -30,19 +29,24 @@ class RunSweep:
     plan: PlanFields
     out: Path = Path("results/sweep")
     """Folder for the plan and the records."""
-    engine: Literal["local"] = "local"
-    """What carries out the runs: processes on this machine."""
+    engine: EngineName = "local"
+    """What carries out the runs: processes on this machine, or workers on a Ray cluster."""
     workers: int | None = None
-    """Processes; by default one a core."""
+    """Processes; by default one a core (of the cluster)."""
+    address: str | None = None
+    """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
+    it, one is started here for the sweep."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.search import LocalEngine, Plan, Sweep
+        from longpass.search import Plan, Sweep, engine_for
 
-        engine = LocalEngine(self.workers)
-        sweep = Sweep(Plan(**dataclasses.asdict(self.plan)), self.out)
-        return {"command": "sweep", **carry_out(sweep, engine, console)}
+        plan = Plan(**dataclasses.asdict(self.plan))
+        plan.check()
+        with engine_for(self.engine, self.workers, address=self.address) as engine:
+            sweep = Sweep(plan, self.out)
+            return {"command": "sweep", **carry_out(sweep, engine, console)}
 
 
 def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
@@ -57,28 +61,14 @@ def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
     if jobs:
         done = len(sweep.plan) - sum(len(job.runs) for job in jobs)
         already = f", {done} are recorded already" if done else ""
-        span = _span(sum(expected.values()) / engine.workers)
+        time = span(sum(expected.values()) / engine.workers)
         console.print(
-            f"{len(sweep.plan)} runs{already}; about {span} on {engine.workers} workers, into "
+            f"{len(sweep.plan)} runs{already}; about {time} on {engine.workers} workers, into "
             f"{sweep.out}",
             highlight=False,
             soft_wrap=True,
         )
-    live = Live(view, console=console, refresh_per_second=2, transient=True)
-    stopped = False
-    with stopping() as stop:
-        if console.is_terminal and jobs:
-            live.start()
-        try:
-            news = sweep.carry_out(engine)
-            for update in news:
-                view.hear(update)
-                if stop():
-                    stopped = True
-                    news.close()
-                    break
-        finally:
-            live.stop()
+    stopped = follow(sweep.carry_out(engine), view, console)
     console.print(_cells(sweep))
     if stopped:
         console.print("stopped: the same command goes on from here")
@@ -90,61 +80,46 @@ def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
         "runs": len(sweep.plan),
         "done": len(sweep.done()),
         "failed": view.failed,
-        "seconds": round(time.monotonic() - view.began, 1),
+        "seconds": round(view.spent, 1),
         "cells": sweep.summary(),
         "ok": view.failed == 0,
     }
 
 
-class _View:
+class _View(Work):
     """The state of a sweep, as it renders itself: done, running, failed, rate, time left."""
 
     def __init__(self, sweep: "Sweep", expected: dict[Any, float], workers: int):
-        self.began = time.monotonic()
+        super().__init__(expected.__getitem__, sum(expected.values()), workers)
         self.failed = 0
-        self.errors: list[str] = []
         self._total = len(sweep.plan)
         self._done = self._total - sum(len(job.runs) for job in expected)
         self._symbols = 0
-        self._expected = expected
-        self._workers = workers
-        self._over = 0.0  # expected seconds of jobs that are over
-        self._running: dict[Any, Update] = {}
 
     def hear(self, update: "Update") -> None:
-        if update.records is None and update.error is None:
-            self._running[update.job] = update
-            return
-        self._running.pop(update.job, None)
-        self._over += self._expected[update.job]
+        super().hear(update)
         if update.error is not None:
             self.failed += len(update.job.runs)
             self.errors.append(f"run {update.job.runs[0]} failed: {update.error}")
-        else:
+        elif update.records is not None:
             self._done += len(update.job.runs)
-            self._symbols += sum(record["symbols"] for record in update.records or [])
+            self._symbols += sum(record["symbols"] for record in update.records)
 
     def __rich__(self) -> Group:
-        spent = time.monotonic() - self.began
-        shares = sum(self._expected[job] * one.share for job, one in self._running.items())
-        progress = self._over + shares
-        left = sum(self._expected.values()) - progress
-        # Expected seconds are of one machine: what has been done tells how fast this one is.
-        pace = spent / progress if progress > 30 else 1 / self._workers
         partly = sum(
-            one.share * sum(s.symbols for s in job.settings) for job, one in self._running.items()
+            one.share * sum(s.symbols for s in job.settings) for job, one in self.running.items()
         )
-        rate = (self._symbols + partly) / max(spent, 1e-9)
+        rate = (self._symbols + partly) / self.spent
         totals = Table("done", "running", "failed", "symbols/s", "time left")
         totals.add_row(
             f"{self._done} of {self._total}",
-            str(sum(len(job.runs) for job in self._running)),
+            str(sum(len(job.runs) for job in self.running)),
             str(self.failed),
             f"{rate / 1e6:.2f}M",
-            _span(left * pace),
+            span(self.left),
         )
         running = Table("task", "memory", "truncation", "batch", "done", "accuracy")
-        for job, one in self._running.items():
+        for job, one in self.running.items():
             settings = job.settings[0]
             running.add_row(
                 settings.task,
@@ -170,13 +145,3 @@ def _cells(sweep: "Sweep") -> Table:
             str(cell["diverged"]),
         )
     return table
-
-
-def _span(seconds: float) -> str:
-    minutes = seconds / 60
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    hours = minutes / 60
-    return f"{hours:.1f} h" if hours < 72 else f"{hours / 24:.0f} days"

@@ -1,11 +1,13 @@
 """`longpass train TASK`."""
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from longpass._names import EngineName
 from longpass._settings import AgentFields
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import stopping
@@ -35,6 +37,14 @@ class Train:
     """The run's folder; it is made if it is not there."""
     resume: bool = False
     """Go on with the run in --out, with the flags that it was begun with (--steps may differ)."""
+    engine: EngineName = "local"
+    """Where it acts: here, in the program that learns, or on a Ray cluster."""
+    actors: int | None = None
+    """For --engine ray: processes that act, each with its own --envs copies; by default one a core
+    of the cluster."""
+    address: str | None = None
+    """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
+    it, one is started here for the training."""
     save_minutes: float = 3.0
     """A checkpoint every so many minutes."""
     tensorboard: bool = False
@@ -44,13 +54,19 @@ class Train:
 
     def run(self, console: Console) -> dict[str, Any]:
         from longpass import _checks
-        from longpass.learners import Run
 
         _checks.real("save_minutes", self.save_minutes, above=0.0)
         _checks.real("steps", self.steps, above=0.0)
         config = self.config()
+        # Ray starts before JAX is used.
+        with self._trainer(config) as trainer:
+            return self._train(console, config, trainer)
+
+    def _train(self, console: Console, config: "Config", trainer: Any) -> dict[str, Any]:
+        from longpass.learners import Run
+
         board = _tensorboard(self.out) if self.tensorboard else None
-        run = Run(config, self.out, resume=self.resume)
+        run = Run(config, self.out, resume=self.resume, trainer=trainer)
         for note in filter(None, [run.warning]):
             console.print(f"longpass: {note}", style="yellow", markup=False, highlight=False)
         with Panel(console, config, self.steps) as panel, stopping() as stop:
@@ -67,6 +83,17 @@ class Train:
         result = self._result(run, config)
         console.print(_summary(result, len(progress.scores)), highlight=False, soft_wrap=True)
         return result
+
+    def _trainer(self, config: "Config") -> contextlib.AbstractContextManager[Any]:
+        """What trains, None for what does so on this machine."""
+        if self.engine == "ray":
+            from longpass.learners import RayImpala
+
+            return RayImpala(config, self.actors, self.address)
+        for name in ("actors", "address"):
+            if (value := getattr(self, name)) is not None:
+                raise ValueError(f"{name} is {value!r}: only the engine 'ray' has that")
+        return contextlib.nullcontext()
 
     def _result(self, run: "Run", config: "Config") -> dict[str, Any]:
         progress = run.progress

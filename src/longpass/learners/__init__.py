@@ -6,10 +6,12 @@ from longpass.learners._acting import Rollout as Rollout
 from longpass.learners._agent_settings import AgentSettings as AgentSettings
 from longpass.learners._agent_settings import Hyper as Hyper
 from longpass.learners._agent_settings import slices_for as slices_for
+from longpass.learners._config import WORLDS as WORLDS
 from longpass.learners._config import Config as Config
 from longpass.learners._configure import configure as configure
 from longpass.learners._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from longpass.learners._defaults import conditioning as conditioning
+from longpass.learners._distributed import RayImpala as RayImpala
 from longpass.learners._evaluation import episode_scores as episode_scores
 from longpass.learners._evaluation import interval as interval
 from longpass.learners._evaluation import watch as watch
@@ -29,6 +31,9 @@ from longpass.learners._learning import Weights as Weights
 from longpass.learners._plain import PlainLearner as PlainLearner
 from longpass.learners._plain import plain_learn as plain_learn
 from longpass.learners._progress import Progress as Progress
+from longpass.learners._rounds import Round as Round
+from longpass.learners._rounds import copied as copied
+from longpass.learners._rounds import train_round as train_round
 from longpass.learners._runs import Diverged as Diverged
 from longpass.learners._runs import Run as Run
 from longpass.learners._runs import curve as curve

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jax
 from jaxtyping import PRNGKeyArray
 
 from longpass import envs
@@ -63,6 +64,12 @@ class Config:
         shape = env.observation_space().shape
         return ActorCritic(observation=shape, actions=env.action_space().n, key=key, **self.network)
 
+    def check(self) -> None:
+        """ValueError or TypeError where a setting is impossible. Nothing runs, and JAX does not
+        look for devices yet."""
+        jax.eval_shape(self.hypers)
+        jax.eval_shape(self.build, jax.eval_shape(lambda: jax.random.key(0)))
+
     def hypers(self) -> Hyper:
         """Hyper-parameters as the learner takes them."""
         return Hyper(**self.hyper)
@@ -83,8 +90,11 @@ class Config:
 
     def save(self, folder: Path) -> None:
         """Write settings.json into the run's folder."""
-        text = json.dumps(dataclasses.asdict(self), indent=1)
-        write_whole(folder / _FILE, lambda file: file.write(text.encode()))
+        write_whole(folder / _FILE, lambda file: file.write(self.text().encode()))
+
+    def text(self) -> str:
+        """All settings as a JSON object, for `parse`."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
 
     @classmethod
     def parse(cls, text: str) -> "Config":

@@ -79,14 +79,15 @@ class HostImpala:
         told = []
         for _ in range(updates):
             key, act_key = jax.random.split(state.key)
-            actors, rollout = self._act(actor(state), state.actors, act_key)
+            actors, rollout = self.play(actor(state), state.actors, act_key)
             state, update = _learned(self.settings, state, rollout, hyper, actors, key)
             told.append(update)
         return state, jax.tree.map(lambda *leaves: jnp.stack(leaves), *told)
 
-    def _act(
+    def play(
         self, network: ActorCritic, actors: Actors, key: PRNGKeyArray
     ) -> tuple[Actors, Rollout]:
+        """A rollout by this network."""
         shape = (self.settings.rollout, self.settings.envs, self._actions)
         noise = jax.random.gumbel(key, shape, jnp.float32)
         begin, moments = actors.memory, []

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from longpass.envs import Environment
-from longpass.learners._acting import Actors, act, random_play
+from longpass.learners._acting import Actors, Rollout, act, random_play
 from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._learning import Metrics, Weights, begin, learn
 from longpass.networks import ActorCritic
@@ -72,6 +72,13 @@ class Impala:
             self.env, self.params, actor(state), state.actors, self.settings.rollout, act_key
         )
         return learned(self.settings, state, rollout, hyper, actors, key)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def play(
+        self, network: ActorCritic, actors: Actors, key: PRNGKeyArray
+    ) -> tuple[Actors, Rollout]:
+        """A rollout by this network, to be learned from elsewhere."""
+        return act(self.env, self.params, network, actors, self.settings.rollout, key)
 
     def resumed(self, state: Training) -> Training:
         """A saved training, to be gone on with: it is all there."""

@@ -1,11 +1,12 @@
 """How far a run is: what its records say and its checkpoints hold beside the training itself."""
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
-from longpass.learners._impala import Training
+from longpass.learners._impala import Training, Update
 
 RECENT = 3000
 """Episodes whose mean return is a run's result, as in the paper."""
@@ -23,6 +24,23 @@ class Progress:
     scores: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
     """Returns of the last episodes, `RECENT` at most, oldest first."""
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def note(self, update: Update, steps: int, seconds: float) -> tuple[np.ndarray, list[str]]:
+        """Count what a call told, in `steps` environment steps an update.
+
+        (Scores of the episodes that ended, names of the metrics that are no longer numbers.)
+        """
+        scores = np.asarray(update.scores).ravel()
+        scores = scores[~np.isnan(scores)]
+        metrics = update.metrics._asdict()
+        updates = len(update.scores)
+        self.updates += updates
+        self.steps += updates * steps
+        self.episodes += len(scores)
+        self.scores = np.concatenate([self.scores, scores])[-RECENT:]
+        self.seconds += seconds
+        self.metrics = {name: float(np.mean(values)) for name, values in metrics.items()}
+        return scores, [name for name, value in self.metrics.items() if not math.isfinite(value)]
 
     def mean(self, count: int = RECENT) -> float | None:
         """Mean return of the last `count` episodes; None if there were none."""

@@ -1,18 +1,19 @@
 """Runs: training with records, checkpoints and an eye on divergence, in a folder of its own."""
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
+from longpass.learners._agent_settings import Hyper
 from longpass.learners._config import Config
 from longpass.learners._impala import Training, Update
-from longpass.learners._progress import RECENT, Progress, saved, to_save
+from longpass.learners._progress import Progress, saved, to_save
 from longpass.networks import ActorCritic
 from longpass.results import Checkpoints, Records, folder, provenance
 
@@ -23,15 +24,33 @@ class Diverged(ValueError):
     """A loss or a gradient is no longer a number."""
 
 
+class Trainer(Protocol):
+    """What a run needs of what trains it: `Impala`, `HostImpala` or `RayImpala`."""
+
+    @property
+    def init(self) -> Callable[[PRNGKeyArray], Training]: ...
+
+    @property
+    def resumed(self) -> Callable[[Training], Training]: ...
+
+    @property
+    def run(self) -> Callable[[Training, Hyper, int], tuple[Training, Update]]: ...
+
+
 class Run:
     """One training in a folder: settings.json, records.jsonl and two checkpoints.
 
     On the three worlds, a run that was stopped and resumed leaves what one that never stopped
     leaves, to the bit. Records after the last checkpoint are then written twice, equal but for
     their seconds: the later one counts (`curve` reads them so).
+
+    **Arguments:** `config`; `path`: the folder; `resume`: go on with what is in it; `trainer`: what
+    trains, if not the config's own on this machine.
     """
 
-    def __init__(self, config: Config, path: Path, *, resume: bool = False):
+    def __init__(
+        self, config: Config, path: Path, *, resume: bool = False, trainer: Trainer | None = None
+    ):
         self.config, self._hyper, self.folder = config, config.hypers(), folder("out", path)
         self.checkpoints, self.records = Checkpoints(path), Records(path / RECORDS)
         if not resume and (self.checkpoints.exist() or self.records.path.exists()):
@@ -41,7 +60,7 @@ class Run:
             )
         if resume and not self.checkpoints.exist():
             raise ValueError(f"out is {str(path)!r}: there is no checkpoint in it to resume from")
-        self.trainer = config.trainer()
+        self.trainer = trainer or config.trainer()
         self.progress = Progress()
         self.warning: str | None = None
         self.state: Training = self.trainer.init(jax.random.key(config.seed))
@@ -95,21 +114,11 @@ class Run:
 
     def _note(self, update: Update, began: float) -> None:
         """Count what a call made, and write it down."""
-        progress, settings = self.progress, self.config.settings
-        scores = update.scores.ravel()
-        scores = scores[~np.isnan(scores)]
-        progress.updates += self.config.dispatch
-        progress.steps += self.config.dispatch * settings.steps
-        progress.episodes += len(scores)
-        progress.scores = np.concatenate([progress.scores, scores])[-RECENT:]
-        progress.seconds += time.monotonic() - began
-        progress.metrics = {
-            name: float(np.mean(values)) for name, values in update.metrics._asdict().items()
-        }
-        broken = [name for name, value in progress.metrics.items() if not math.isfinite(value)]
+        seconds = time.monotonic() - began
+        _, broken = self.progress.note(update, self.config.settings.steps, seconds)
         if broken:
             self._explain(broken)
-        self.records.append([progress.record()])
+        self.records.append([self.progress.record()])
 
     def _explain(self, broken: list[str]) -> None:
         progress, hyper = self.progress, self.config.hyper

@@ -1,9 +1,10 @@
 """Checkpoints: any pytree of arrays, exact to the bit, without pickle."""
 
+import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import jax
 import numpy as np
@@ -32,10 +33,8 @@ class Checkpoints:
 
     def save(self, tree: Any, about: dict[str, Any]) -> None:
         """Write `tree` as the latest checkpoint; the one that was becomes the one before."""
-        leaves = {name: np.asarray(_data(leaf)) for name, leaf in _named(tree).items()}
-        text = np.frombuffer(json.dumps(about).encode(), np.uint8)
         fresh = self.latest.with_name("checkpoint-new.npz")
-        write_whole(fresh, lambda file: np.savez(file, **{_ABOUT: text, **leaves}))
+        write_whole(fresh, lambda file: _write(file, tree, about))
         # At every moment one whole checkpoint bears a name that `load` looks for.
         if self.latest.exists():
             self.latest.replace(self.before)
@@ -49,31 +48,53 @@ class Checkpoints:
         damage = None
         for path in (self.latest, self.before):
             try:
-                members = _members(path)
+                # The file is opened here, because NumPy leaves it open where it finds no archive.
+                with path.open("rb") as file:
+                    members = _members(file)
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
                 damage = f"{path} is damaged ({error})"
                 continue
-            tree = _fit(path, members, like, about)
+            tree = _fit(str(path), members, like, about)
             return tree, damage and f"{damage}: going on from the one before, {path.name}"
         raise ValueError(damage or f"there is no checkpoint in {self.latest.parent}")
 
 
-def _members(path: Path) -> dict[str, np.ndarray]:
-    # The file is opened here, because NumPy leaves it open where it finds no archive.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+def to_bytes(tree: Any, about: dict[str, Any]) -> bytes:
+    """What a checkpoint's file would hold, for another process."""
+    file = io.BytesIO()
+    _write(file, tree, about)
+    return file.getvalue()
+
+
+def from_bytes(data: bytes, like: Tree, about: dict[str, Any] | None) -> Tree:
+    """What `to_bytes` was given, in the form of `like`; `about` as for `Checkpoints.load`, or None
+    where any run of this form will do."""
+    return _fit("the state", _members(io.BytesIO(data)), like, about)
+
+
+def _write(file: BinaryIO, tree: Any, about: dict[str, Any]) -> None:
+    leaves: dict[str, Any] = {name: np.asarray(_data(leaf)) for name, leaf in _named(tree).items()}
+    np.savez(file, **{_ABOUT: np.frombuffer(json.dumps(about).encode(), np.uint8), **leaves})
+
+
+def _members(file: BinaryIO) -> dict[str, np.ndarray]:
+    with np.load(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
-def _fit(path: Path, members: dict[str, np.ndarray], like: Tree, about: dict[str, Any]) -> Tree:
+def _fit(
+    path: str, members: dict[str, np.ndarray], like: Tree, about: dict[str, Any] | None
+) -> Tree:
     """The arrays of a checkpoint in the form of `like`, if they are of the run `about`."""
     found = json.loads(members.pop(_ABOUT).tobytes())
-    for name in sorted({*found, *about}):
-        if found.get(name) != about.get(name):
+    right = found if about is None else about
+    for name in sorted({*found, *right}):
+        if found.get(name) != right.get(name):
             raise ValueError(
                 f"{path} is of a run with {name} {found.get(name)!r}, this one has "
-                f"{about.get(name)!r}: resume with the settings that it was begun with, or "
+                f"{right.get(name)!r}: resume with the settings that it was begun with, or "
                 f"choose another folder"
             )
     names = _named(like)

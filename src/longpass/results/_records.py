@@ -17,6 +17,7 @@ class Records:
 
     def __init__(self, path: Path):
         self.path = Path(path)
+        self._left = -1  # bytes that the last `append` left: as long as it is so, all is whole
 
     def read(self) -> list[dict[str, Any]]:
         """All whole records, oldest first; none if there is no file.
@@ -40,11 +41,14 @@ class Records:
             while rest:
                 rest = rest[os.write(handle, rest) :]
             os.fsync(handle)
+            self._left = os.fstat(handle).st_size
         finally:
             os.close(handle)
 
     def _mend(self) -> None:
         """Move what follows the last whole line to the file of torn lines."""
+        if self.path.exists() and self.path.stat().st_size == self._left:
+            return  # reading it all for each record would take ever longer
         if not self.torn():
             return
         whole = self._parse()[1]

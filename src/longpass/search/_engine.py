@@ -1,22 +1,24 @@
-"""The seam between a sweep and what carries it out: this machine's processes, or a cluster."""
+"""The seam between what is to be done and where: this machine's processes, or a cluster."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from longpass.learners import StreamSettings
-
 
 class Job(NamedTuple):
-    """Runs to train together, with their numbers in the sweep."""
+    """What one worker does at a time: runs of a sweep to train together, or a round of a member of
+    a population."""
 
     runs: tuple[int, ...]
-    settings: tuple[StreamSettings, ...]
+    """Numbers by which whoever asked knows it again."""
+    settings: tuple[Any, ...]
+    """What the work is given: values that can be hashed and pickled."""
 
 
 class Update(NamedTuple):
     """News of a job.
 
-    Running: `share` done and `smoothed` accuracies. Done: `records`, one a run. Failed: `error`.
+    Running: `share` done and `smoothed` scores. Done: `records`, one for each of its settings.
+    Failed: `error`.
     """
 
     job: Job

@@ -98,7 +98,7 @@ def _hire(work: Callable[..., Any], core: int | None, job: Job) -> _Worker:
 def _hear(worker: _Worker) -> Update | None:
     """The next news of a worker, None if it is dead."""
     try:
-        return worker.pipe.recv()
+        return Update(worker.job, **worker.pipe.recv())
     except (EOFError, ConnectionError):
         return None
 
@@ -127,19 +127,21 @@ def _live(work: Callable[..., Any], pipe: Connection, core: int | None, driver: 
     def watch(share: float, smoothed: list[float]) -> None:
         if os.getppid() != driver:
             os._exit(1)
-        pipe.send(Update(job, share, smoothed))
+        pipe.send({"share": share, "smoothed": smoothed})
 
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             job: Job = pipe.recv()
+            # News go without the job, which the driver has: one of a population is megabytes.
             try:
                 records = work(job.settings, watch)
             except (ConnectionError, KeyboardInterrupt):
                 raise
             except Exception as error:
-                pipe.send(Update(job, 0.0, [], error=f"{type(error).__name__}: {error}"))
+                what = f"{type(error).__name__}: {error}"
+                pipe.send({"share": 0.0, "smoothed": [], "error": what})
             else:
-                pipe.send(Update(job, 1.0, [], records=records))
+                pipe.send({"share": 1.0, "smoothed": [], "records": records})
 
 
 def _cores() -> list[int]:

@@ -1,15 +1,14 @@
 """A sweep in a folder: what is planned, what is recorded, what is left to do."""
 
-import contextlib
-import fcntl
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 from longpass.results import Records, folder, write_whole
 from longpass.search._comparison import Comparison
 from longpass.search._engine import Engine, Job, Update
+from longpass.search._folders import alone, refuse_foreign
 from longpass.search._plan import Plan
 
 
@@ -39,12 +38,7 @@ class Sweep:
         path = self.out / "plan.json"
         planned = self.plan.to_dict()
         if not path.exists():
-            foreign = [item.name for item in self.out.iterdir() if item.suffix != ".part"]
-            if foreign:
-                raise ValueError(
-                    f"out is {str(self.out)!r}, which has {sorted(foreign)[0]!r} in it and no "
-                    f"plan.json: it must be empty, or the folder of a sweep"
-                )
+            refuse_foreign(self.out, "plan.json", "a sweep")
             text = json.dumps(planned, indent=1) + "\n"
             write_whole(path, lambda file: file.write(text.encode()))
             return
@@ -74,7 +68,7 @@ class Sweep:
 
     def carry_out(self, engine: Engine) -> Generator[Update]:
         """Do what is left, recording runs as they finish; yields news."""
-        with self._alone():
+        with alone(self.out, "sweep"):
             done = self.done()
             for update in engine.carry_out(self.left()):
                 if update.records is not None:
@@ -86,19 +80,6 @@ class Sweep:
                     self.records.append(fresh)
                     done.update(update.job.runs)
                 yield update
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the folder against a second sweep in it. The lock goes with the process."""
-        with (self.out / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise ValueError(
-                    f"out is {str(self.out)!r}, in which a sweep is running: wait for it, or "
-                    f"choose another folder"
-                ) from None
-            yield
 
     def summary(self) -> list[dict[str, Any]]:
         """For each task, memory and truncation with records: how runs did."""

@@ -1,0 +1,224 @@
+"""What Ray costs on one machine, and what IMPALA sends over it.
+
+Sweeps: the same runs by the local engine and over Ray, one process a core each, in turn. IMPALA:
+updates a second of the one program that acts and learns, and of players and a learner over Ray,
+with the default agent on Cued Catch; bytes are those of the arrays that are sent.
+"""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks._timing import machine
+from longpass._ray import cluster, cores
+from longpass._settings import AgentFields
+from longpass.learners import Config, RayImpala, StreamSettings, configure
+from longpass.learners._distributed import _learned
+from longpass.search import Job, engine_for
+
+RUNS = 12
+SYMBOLS = 8_000_000  # some five seconds a run
+TURNS = ("local", "ray", "ray", "local")
+WORLDS = ("cued_catch", "t_maze", "sequence_recall")
+COPIES = 32
+UPDATES = 30
+OVERHEAD = 0.10  # at most, for sweeps
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepRow:
+    """One engine: seconds of all runs; of those after each worker's first; until workers began."""
+
+    engine: str
+    whole: float
+    later: float
+    begin: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ImpalaRow:
+    """One arrangement of acting and learning."""
+
+    arrangement: str
+    updates_per_second: float
+    steps_per_second: float
+    lag: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Sent:
+    """What an update sends: a rollout to the learner, weights to each node."""
+
+    world: str
+    writer: str
+    rollout: int
+    weights: int
+
+
+def sweep(name: Any, workers: int) -> SweepRow:
+    """A dozen runs of one shape by this engine."""
+    settings = StreamSettings(truncation=2, batch_size=32, symbols=SYMBOLS, D=24, M=32, k=8, V=10)
+    work = [Job((i,), (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
+    with engine_for(name, workers) as engine:
+        began = time.perf_counter()
+        first, over = None, []
+        for update in engine.carry_out(work):
+            first = first or time.perf_counter()
+            if update.error is not None:
+                raise RuntimeError(update.error)
+            if update.records is not None:
+                over.append(time.perf_counter())
+        assert first is not None
+    return SweepRow(name, over[-1] - began, over[-1] - over[workers - 1], first - began)
+
+
+def agent(world: str, *, paper: bool = False) -> Config:
+    """The default agent of a world, with 32 copies."""
+    return configure(world, {}, AgentFields(paper=paper, envs=COPIES))
+
+
+def rate(call: Callable[[], Any], seconds: float = 6.0) -> tuple[float, float]:
+    """(Calls a second, calls a CPU-second of this process)."""
+    jax.block_until_ready(call())
+    walls, cpus = [], []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(walls) < 3:
+        wall, cpu = time.perf_counter(), time.process_time()
+        jax.block_until_ready(call())
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    return 1 / statistics.median(walls), 1 / statistics.median(cpus)
+
+
+def over_ray(config: Config, actors: int) -> ImpalaRow:
+    """Players over Ray and the learner here."""
+    with RayImpala(config, actors) as trainer:
+        state = trainer.init(jax.random.key(0))
+        # Programs are compiled, and every player has begun.
+        state, _ = trainer.run(state, config.hypers(), 4 * actors)
+        began = time.perf_counter()
+        state, told = trainer.run(state, config.hypers(), UPDATES)
+        updates = UPDATES / (time.perf_counter() - began)
+    name = f"Ray, {actors} actor{'s' if actors > 1 else ''} and the learner"
+    return ImpalaRow(
+        name, updates, updates * config.settings.steps, float(told.metrics._asdict()["lag"].mean())
+    )
+
+
+def on_one_machine(config: Config) -> tuple[list[ImpalaRow], dict[str, float]]:
+    """(The one program; acting and learning alone: steps a CPU-second)."""
+    trainer, hyper, steps = config.trainer(), config.hypers(), config.settings.steps
+    state = trainer.init(jax.random.key(0))
+    network, actors = jax.tree.map(jax.numpy.copy, (state.weights.network, state.actors))
+    key = jax.random.key(1)
+    _, rollout = trainer.play(network, actors, key)
+
+    def update() -> Any:
+        nonlocal state
+        state, told = trainer.run(state, hyper, 1)
+        return told
+
+    def learn() -> Any:
+        nonlocal state
+        state, told = _learned(config.settings, state, rollout, hyper)
+        return told
+
+    together, _ = rate(update)
+    acting, acting_cpu = rate(lambda: trainer.play(network, actors, key))
+    learning, learning_cpu = rate(learn)
+    rows = [
+        ImpalaRow("one program", together, together * steps),
+        ImpalaRow("acting alone", acting, acting * steps),
+        ImpalaRow("learning alone", learning, learning * steps),
+    ]
+    return rows, {"acting": acting_cpu * steps, "learning": learning_cpu * steps}
+
+
+def sent(world: str, *, paper: bool) -> Sent:
+    """Bytes of what an update of this world's agent sends."""
+    config = agent(world, paper=paper)
+    trainer = config.trainer()
+    state = jax.eval_shape(trainer.init, jax.random.key(0))
+    network = state.weights.network
+    _, rollout = jax.eval_shape(trainer.play, network, state.actors, jax.random.key(0))
+    return Sent(world, config.network["writer"], _bytes(rollout), _bytes(network))
+
+
+def _bytes(tree: Any) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
+def main(console: Console) -> dict[str, Any]:
+    """Measure, print tables and say whether the target is met."""
+    workers, config = cores(), agent("cued_catch")
+    # One cluster for all, started before JAX is used.
+    with cluster(None, workers):
+        sweeps = [sweep(name, workers) for name in TURNS]
+        impala = [over_ray(config, actors) for actors in range(1, workers + 1)]
+    overhead = {}
+    for what in ("whole", "later"):
+        local, ray = (
+            sum(getattr(row, what) for row in sweeps if row.engine == name)
+            for name in ("local", "ray")
+        )
+        overhead[what] = ray / local - 1
+    rows, per_cpu = on_one_machine(config)
+    impala += rows
+    sizes = [sent(world, paper=paper) for world in WORLDS for paper in (False, True)]
+    _print(console, sweeps, impala, sizes, workers)
+    told = ", ".join(f"{name} {value:,.0f}" for name, value in per_cpu.items())
+    console.print(f"steps a CPU-second: {told}", highlight=False)
+    met = "met" if overhead["later"] < OVERHEAD else "not met"
+    console.print(
+        f"{met}: a sweep over Ray takes {overhead['later']:+.1%} of the local engine's time once "
+        f"workers have compiled (target {OVERHEAD:.0%}); {overhead['whole']:+.1%} with their "
+        f"beginning and compiling, of {RUNS} runs. Starting Ray itself is in neither.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    console.print(machine())
+    return {
+        "sweeps": [dataclasses.asdict(row) for row in sweeps],
+        "overhead": overhead,
+        "impala": [dataclasses.asdict(row) for row in impala],
+        "steps_per_cpu_second": per_cpu,
+        "sent": [dataclasses.asdict(row) for row in sizes],
+        "machine": machine(),
+    }
+
+
+def _print(
+    console: Console, sweeps: list[SweepRow], impala: list[ImpalaRow], sizes: list[Sent], workers
+) -> None:
+    table = Table("engine", "all, s", "after each worker's first, s", "until the first news, s")
+    table.title = f"ray: {RUNS} runs of {SYMBOLS:,} symbols, {workers} workers"
+    for row in sweeps:
+        table.add_row(row.engine, f"{row.whole:.1f}", f"{row.later:.1f}", f"{row.begin:.1f}")
+    console.print(table)
+    table = Table("arrangement", "updates a s", "steps a s", "lag, updates")
+    table.title = f"ray: Cued Catch, {COPIES} copies a player, rollouts of 300"
+    for row in impala:
+        table.add_row(
+            row.arrangement,
+            f"{row.updates_per_second:.2f}",
+            f"{row.steps_per_second:,.0f}",
+            f"{row.lag:.1f}" if row.lag else "",
+        )
+    console.print(table)
+    table = Table("world", "writer", "rollout, MB", "bytes a step", "weights, MB")
+    table.title = "ray: an update sends one rollout, and weights once to every node"
+    for row in sizes:
+        table.add_row(
+            row.world,
+            row.writer,
+            f"{row.rollout / 1e6:.2f}",
+            f"{row.rollout / (COPIES * 300):.0f}",
+            f"{row.weights / 1e6:.2f}",
+        )
+    console.print(table)

@@ -1,0 +1,35 @@
+"""A run on a probe, as players and learner build it: remember a bit for four steps."""
+
+import dataclasses
+
+from longpass.learners import AgentSettings, Impala, conditioning
+from longpass.networks import ActorCritic
+from tests.learners.probes import RECALL, Probe, ProbeParams
+
+
+def build(key):
+    return ActorCritic(
+        "chain",
+        (1, 1, 4),
+        pools=3,
+        pool_size=16,
+        viewport_size=8,
+        summary_size=16,
+        **conditioning("chain"),
+        key=key,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ProbeConfig:
+    """In the place of a `Config`. Gradients reach back 2 steps, the bit lies 3 back."""
+
+    seed: int = 0
+    settings: AgentSettings = dataclasses.field(
+        default_factory=lambda: AgentSettings(
+            envs=16, rollout=18, slices=1, block_every=2, stagger=20
+        )
+    )
+
+    def trainer(self):
+        return Impala(Probe(), ProbeParams(RECALL, 4), build, self.settings)
