@@ -32,9 +32,9 @@ class _Size:
 
 
 _SIZES = {
-    # About 6 to 8 million steps of single agents.
+    # About 4 to 6 million steps of single agents.
     "quick": _Size(
-        1, 1, {"cued_catch": (1, 8_000), "t_maze": (1, 16_000), "sequence_recall": (1, 15_000)}
+        1, 1, {"cued_catch": (1, 5_000), "t_maze": (1, 12_000), "sequence_recall": (1, 15_000)}
     ),
     # Single agents, in rounds so that little is lost when they are stopped.
     "laptop": _Size(
@@ -72,8 +72,7 @@ def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], Fa
         task = study.replace("-", "_")
         memories, blocks = _CELLS[task]
         if quick:
-            # T-maze is learned from gradients over 20 steps by more seeds than over 3.
-            memories, blocks = _CELLS["cued_catch"][0], (3,) if task == "cued_catch" else (20,)
+            memories, blocks = ("chain", "lstm"), blocks[:1]
         return [(task, {}, memory, block) for block in blocks for memory in memories]
     cells: list[tuple[str, dict[str, Any], Family, int]] = []
     for task, (name, values) in _ONSET.items():
