@@ -72,7 +72,7 @@ def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], Fa
         task = study.replace("-", "_")
         memories, blocks = _CELLS[task]
         if quick:
-            memories, blocks = ("chain", "lstm"), blocks[:1]
+            memories, blocks = memories[:2], blocks[:1]
         return [(task, {}, memory, block) for block in blocks for memory in memories]
     cells: list[tuple[str, dict[str, Any], Family, int]] = []
     for task, (name, values) in _ONSET.items():
