@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from longpass.search import Job, Plan, Sweep, engine_for, train
+from longpass.search import Job, Plan, Population, Sweep, engine_for, train
 from longpass.search._ray import RayEngine
 from tests.cluster.toil import Numbers, obey
+from tests.search import test_population as populations
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -61,6 +62,14 @@ def test_records_are_those_of_the_local_engine(address, tmp_path):
     # What a process of the local engine does; tests/search/test_sweep.py holds that to this too.
     (here,) = train((plan.run(0),), lambda share, smoothed: None)
     assert record | {"seconds": 0} == {"sweep": "tiny", "run": 0, **here, "seconds": 0}
+
+
+def test_a_population_leaves_what_it_leaves_here(address, tmp_path):
+    """Rounds are made up, of what a worker is sent alone."""
+    with engine_for("ray", 2, populations.made_up_work) as engine:
+        populations.train(Population(populations.PLAN, tmp_path / "ray"), engine)
+    populations.train(Population(populations.PLAN, tmp_path / "here"), populations.MadeUp())
+    assert populations.left_behind(tmp_path / "ray") == populations.left_behind(tmp_path / "here")
 
 
 def test_workers_stay_and_tell_how_far_they_are(engine):
