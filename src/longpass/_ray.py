@@ -40,6 +40,9 @@ def cluster(address: str | None, cpus: int | None) -> Iterator[Any]:
         # Ray guards a cluster by a token. This one's is made here, and not left in the home folder.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray's workers give way to all other processes (a niceness of 15); those of the local
+        # engine do not.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         ray.init("local", num_cpus=cpus or cores(), include_dashboard=False, **quiet)
     else:
         try:
