@@ -1,5 +1,6 @@
 """Jobs as they are carried out: followed to their end or to Ctrl-C, live on a terminal."""
 
+import abc
 import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from longpass.search import Job, Update
 
 
-class Work:
+class Work(abc.ABC):
     """What a live view counts: how much is done, running and left. A view renders itself.
 
     **Arguments:** `expected`: the core-seconds that a job is expected to take; `total`: those of
@@ -49,8 +50,9 @@ class Work:
         pace = self.spent / progress if progress > 30 else 1 / self._workers
         return max(0.0, self._total - progress) * pace
 
+    @abc.abstractmethod
     def __rich__(self) -> RenderableType:
-        raise NotImplementedError
+        """The view, as it is now."""
 
 
 def follow(news: Generator["Update", Any, Any], view: Work, console: Console) -> bool:
