@@ -1,5 +1,6 @@
 """`pbt`, `reproduce` and the figures of agents, as a user meets them."""
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from longpass import search
 from longpass._settings import AgentFields
-from longpass.cli import _pbt
+from longpass.cli import _pbt, main
 from longpass.learners import configure, curve
 from longpass.results import Records
 from longpass.search import Job, Population, Update, _choice, agent_preset, estimate_round
@@ -63,7 +64,10 @@ def population(tmp_path_factory):
     flags = ("--members", 3, "--rounds", 2, "--episodes", 12, "--window", 8, "--p", 0.9)
     with pytest.MonkeyPatch.context() as patch:
         work_here(patch)
-        yield folder, ("pbt", *TASK, *SMALL, *flags, "--out", folder, "--json")
+        command = [*map(str, ("pbt", *TASK, *SMALL, *flags, "--out", folder, "--json"))]
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            main(command)
+        yield folder, command, json.loads(said.getvalue())
 
 
 def work_here(patch):
@@ -77,10 +81,7 @@ def here(monkeypatch):
 
 
 def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
-    folder, command = population
-    code, out, _ = run(capsys, *command)
-    assert code == 0
-    result = json.loads(out)
+    folder, command, result = population
     assert (result["task"], result["return_max"], result["failed"]) == ("cued_catch", 3.0, 0)
     assert [row["rounds"] for row in result["members"]] == [2, 2, 2]
     audit = Records(folder / "audit.jsonl").read()
@@ -104,7 +105,7 @@ def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
 
 
 def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
-    folder, _ = population
+    folder, _, _ = population
     code, _, _ = run(capsys, "figure", "lineage", folder, "--out", tmp_path, "--json")
     assert code == 0
     text = (tmp_path / "lineage.svg").read_text()
@@ -120,7 +121,7 @@ def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
 
 
 def test_the_live_table_tells_how_it_goes(population):
-    folder, _ = population
+    folder, _, _ = population
     plan = dataclasses.replace(_plan(folder), rounds=3)
     one = Population(plan, folder, resume=True)
     view = _pbt._View([one], 1000.0, 2)
