@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from longpass.memory import Concrete, Parallel, PoolChain, rates
+from longpass.memory import Concrete, Parallel, PoolChain, _reading, rates
+from longpass.memory._reader import _layer_norm
 from longpass.memory._reading import read_by_chunks, read_by_scan
 from tests.memory.zoo import SIZES, sample, weigh
 
@@ -73,8 +74,9 @@ def test_blocked_pools_are_constants_to_the_writer(gradient_pools):
 
 
 @pytest.mark.parametrize("normalise", ["none", "layer"])
-@pytest.mark.parametrize("length", [1, 8, 30])
-def test_reading_by_scan_is_reading_what_was_kept(normalise, length):
+@pytest.mark.parametrize("length", [1, 8, 31])
+def test_reading_by_scan_is_reading_what_was_kept(normalise, length, monkeypatch):
+    monkeypatch.setattr(_reading, "AT_ONCE", 0)  # so 31 steps are two stretches and a rest
     memory = build(normalise=normalise)
     filt, reader = memory.pools.filter.drop(1), memory.reader
     state, drive, starts = sample(memory.pools, length, 1, 0.2)
@@ -82,7 +84,7 @@ def test_reading_by_scan_is_reading_what_was_kept(normalise, length):
         pools_memory = PoolChain(4, filt.rates)
         last, pools = pools_memory.unroll(state[1:], drive / filt.rates[0], given)
         kept = jnp.concatenate([reader.view(1 + n, pools[:, n]) for n in range(2)], axis=1)
-        forms = [read_by_scan(reader, 1, filt, state[1:], drive, given, stretch=7)]
+        forms = [read_by_scan(reader, 1, filt, state[1:], drive, given)]
         if normalise == "none":
             forms.append(read_by_chunks(reader, 1, filt, state[1:], drive, given))
         for after, views in forms:
@@ -96,6 +98,18 @@ def test_layer_puts_every_pool_on_one_scale():
     _, loud = memory.unroll(memory.initial_state(), 100 * xs)
     _, soft = memory.unroll(memory.initial_state(), xs)
     np.testing.assert_allclose(loud[-1], soft[-1], rtol=1e-3)
+
+
+def test_layer_is_the_textbooks_also_where_units_hardly_differ():
+    pool = (1.0 + 0.01 * jax.random.normal(jax.random.key(0), (50, 198))).astype(jnp.float32)
+    exact = np.asarray(pool, np.float64)
+    exact = exact - exact.mean(-1, keepdims=True)
+    exact /= np.sqrt(exact.var(-1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(_layer_norm(pool), exact, atol=0.01)
+    for empty in (jnp.zeros(198, jnp.float32), jnp.full(198, 3.0, jnp.float32)):
+        value, gradient = jax.value_and_grad(lambda p: jnp.sum(_layer_norm(p) ** 2))(empty)
+        assert value < 1e-3
+        assert jnp.isfinite(gradient).all()
 
 
 def test_reader_sees_the_input_only_if_asked():

@@ -18,8 +18,10 @@ from jaxtyping import Array, Float
 from longpass.memory._linear import Filter, cut, on_cpu, scan_form
 from longpass.memory._reader import Reader
 
-# Steps times pools that the scan holds at once: enough to amortise a loop, few enough for caches.
-HELD = 1024
+# Steps times pools, as measured with 8 to 32 streams of 198 units (the table in ARCHITECTURE.md).
+AT_ONCE = 512  # up to here a scan keeps all pools for the backward pass
+HELD = 128  # beyond, it keeps what stays in caches, and computes pools again
+LONG = 1024  # from here on, filtering views is cheaper than viewing pools
 
 Views = list[Float[Array, "time _"]]
 
@@ -39,7 +41,7 @@ def read_frozen(
     state, drive = jax.lax.stop_gradient((state, drive))
     if drive.shape[0] == 0:
         return state, [reader.view(first + n, drive) for n in range(len(filt.rates))]
-    long = starts is None and drive.shape[0] > _stretch(filt)
+    long = starts is None and drive.shape[0] * len(filt.rates) > LONG
     if reader.normalise == "none" and (long or not on_cpu()):
         return read_by_chunks(reader, first, filt, state, drive, starts)
     return read_by_scan(reader, first, filt, state, drive, starts)
@@ -57,22 +59,19 @@ def read_by_chunks(reader: Reader, first: int, filt, state, drive, starts):
     return chunks.last, views
 
 
-def read_by_scan(
-    reader: Reader, first: int, filt, state, drive, starts, stretch: int | None = None
-):
-    """Pools by recursion, seen stretch by stretch of at most so many steps."""
+def read_by_scan(reader: Reader, first: int, filt, state, drive, starts):
+    """Pools by recursion, seen at once, or stretch by stretch where they are many."""
     length = drive.shape[0]
-    stretch = stretch or _stretch(filt)
 
     def see(state, inputs):
         pools = scan_form(filt, state, *inputs)
         views = [reader.view(first + n, pool) for n, pool in enumerate(pools)]
         return jnp.stack([pool[-1] for pool in pools]), jnp.concatenate(views, axis=-1)
 
-    if length <= stretch:
+    if length * len(filt.rates) <= AT_ONCE:
         state, views = see(state, (drive, starts))
         return state, [views]
-    count = -(-length // stretch)
+    count = -(-length // max(16, HELD // len(filt.rates)))
     whole = length // count * count
 
     def stretches(array):
@@ -86,7 +85,3 @@ def read_by_scan(
         state, more = see(state, rest)
         views = jnp.concatenate([views, more])
     return state, [views]
-
-
-def _stretch(filt: Filter) -> int:
-    return max(16, HELD // len(filt.rates))
