@@ -6,6 +6,9 @@ with what they mean;
 """
 
 import dataclasses
+from typing import Annotated
+
+import tyro
 
 from longpass._names import (
     Embedding,
@@ -97,9 +100,10 @@ class AgentFields:
     """How the torso and the pools' input matrix learn: with the rest (the paper), not at all, or
     as an exponential average of what is learned."""
     embedding: Embedding | None = None
-    """How the embedding starts: plain (the paper), or sparse on a sample of frames."""
+    """How the embedding starts: plain (the paper), sparse on a sample of frames, or sparse and less
+    its mean."""
     threshold: float | None = None
-    """For sparse: units speak so many standard deviations above their mean."""
+    """For sparse and centred: units speak so many standard deviations above their mean."""
     normalise: Normalise | None = None
     """Pools before their viewports: as they are (the paper), or on one scale."""
     logit_scale: float | None = None
@@ -119,6 +123,8 @@ class AgentFields:
     """Steps of the optimiser a rollout; by default the task's, if block_every fits into each."""
     horizon: int | None = None
     """How far V-trace looks ahead; by default to the end of the slice."""
+    lambda_: Annotated[float | None, tyro.conf.arg(name="lambda")] = None
+    """How far V-trace carries errors back: all the way (1), or less and less (below 1)."""
     lag: int = 0
     """Act with the weights of so many updates ago."""
     optimiser: Optimiser = "adam"

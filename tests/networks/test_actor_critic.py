@@ -64,9 +64,19 @@ def test_a_sparse_embedding_is_mostly_silent():
     assert not np.asarray(still(frames[:1] * 0 + 1)).any()
 
 
+def test_a_centred_embedding_is_the_sparse_one_less_its_mean_for_good():
+    torso, frames = Torso(BOARD, 64, dtype=jnp.float32, key=KEY), boards(500)
+    sparse, centred = (torso.sparse(frames, centred=choice) for choice in (False, True))
+    mean = jnp.mean(sparse(frames), axis=0)
+    np.testing.assert_allclose(centred(frames), sparse(frames) - mean, atol=1e-5)
+    gradient = eqx.filter_grad(lambda torso: jnp.sum(torso(frames)))(centred)
+    assert gradient.weight.any()
+    assert not gradient.centre.any()
+
+
 def test_what_writes_is_marked():
     """The torso, and the pools' input matrix; an LSTM reads and writes with the same weights."""
-    for family, count in (("chain", 5), ("parallel", 5), ("lstm", 4), ("gru", 4)):
+    for family, count in (("chain", 6), ("parallel", 6), ("lstm", 5), ("gru", 5)):
         network = ActorCritic(family, BOARD, **SMALL, key=KEY)
         assert sum(jax.tree.leaves(network.writing())) == count
         if family == "chain":
@@ -102,7 +112,10 @@ def test_logit_scale_sets_how_even_the_first_policy_is():
     [
         ({"family": "tape"}, "family is 'tape': it must be one of 'chain'"),
         ({"writer": "quick"}, "writer is 'quick': it must be one of 'learned', 'frozen', 'slow'"),
-        ({"embedding": "thin"}, "embedding is 'thin': it must be one of 'plain', 'sparse'"),
+        (
+            {"embedding": "thin"},
+            "embedding is 'thin': it must be one of 'plain', 'sparse'",
+        ),
         (
             {"family": "gru", "normalise": "layer"},
             "normalise is 'layer': it must be 'none' for gru",

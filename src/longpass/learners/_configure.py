@@ -18,7 +18,7 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
     """
     if task in WORLDS:
         defaults, params = TASK_DEFAULTS[task], WORLDS[task][1](**values)
-        form = PAPER if fields.paper else conditioning(fields.memory)
+        form = PAPER if fields.paper else conditioning(fields.memory, defaults.embedding)
     else:
         defaults, params, form = GYM_DEFAULTS, None, PAPER
 
@@ -35,6 +35,7 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
         horizon=fields.horizon,
         lag=fields.lag,
         optimiser=fields.optimiser,
+        lambda_=given("lambda_", defaults.lambda_),
         slow_rate=fields.slow_rate,
     )
     network = {

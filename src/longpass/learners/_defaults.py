@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from longpass._names import Embedding, Family
 from longpass.envs import CuedCatchParams, SequenceRecallParams, TMazeParams
-from longpass.networks import Family
 from longpass.theory import pools_for
 
 
@@ -26,9 +26,11 @@ class TaskDefaults:
     epsilon: float = 1e-6
     clip_norm: float = 1.0
     halvings: float = 0.0
+    embedding: Embedding = "sparse"
     threshold: float = 1.0
-    """Of the sparse embedding."""
+    """Of the embedding that is not plain."""
     logit_scale: float = 0.01
+    lambda_: float = 1.0
     slices: int = 5
     """The most slices; as few as `block_every` needs where gradients reach further."""
 
@@ -63,28 +65,32 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
     "t_maze": TaskDefaults(
         _maze_delay, more_pools=1, entropy_cost=2e-4, epsilon=1e-3, logit_scale=2.0, slices=1
     ),
-    # The first two lights are told apart by the slowest pools. Most frames come before the player
-    # may move: a short discount keeps what idle actions are blamed for small. Few frames
-    # count, so that gradients are noisy: a falling rate averages over more of them.
+    # The first two lights are told apart by the slowest pools, and all four by how they differ from
+    # each other: what lights have in common is taken away. Few frames count, so that gradients are
+    # noisy: a falling rate averages over more of them, and a lambda below 1 does not blame a step
+    # for what later ones, which the value sees coming, gain or lose. A shorter discount would make
+    # the nearest light worth more than the right one.
     "sequence_recall": TaskDefaults(
         _recall_delay,
         more_pools=2,
         learning_rate=5e-4,
         entropy_cost=1e-2,
-        discount=0.9,
-        halvings=0.05,
+        discount=0.95,
+        halvings=0.1,
+        embedding="centred",
+        lambda_=0.7,
     ),
 }
 # For any other environment: nothing is known of it.
 GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, rollout=60)
 
 
-def conditioning(family: Family) -> dict[str, Any]:
+def conditioning(family: Family, embedding: Embedding = "sparse") -> dict[str, Any]:
     """Our conditioning of a network: what the paper's own form is compared with."""
     has_pools = family in ("chain", "parallel")
     return {
         "writer": "frozen",
-        "embedding": "sparse",
+        "embedding": embedding,
         "normalise": "layer" if has_pools else "none",
     }
 

@@ -95,9 +95,9 @@ def prepared(network: ActorCritic, sample: Array) -> ActorCritic:
     """The network with the embedding that its mark asks for, given a sample of frames."""
     if network.embedding == "plain":
         return network
-    return eqx.tree_at(
-        lambda net: net.torso, network, network.torso.sparse(sample, network.threshold)
-    )
+    centred = network.embedding == "centred"
+    torso = network.torso.sparse(sample, network.threshold, centred)
+    return eqx.tree_at(lambda net: net.torso, network, torso)
 
 
 def fresh(network: ActorCritic, envs: int) -> tuple[Any, ...]:

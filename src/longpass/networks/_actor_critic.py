@@ -38,8 +38,9 @@ class ActorCritic(eqx.Module):
       `"learned"`: with all the rest, as in the paper. `"frozen"`: not at all. `"slow"`: what writes
       is an exponential average of what is learned. This is a mark for the learner, which also keeps
       the weights that are averaged.
-    - `embedding`: `"plain"` (the paper, as far as it says) or `"sparse"` (ours). A mark for the
-      learner too: it has the frames that `Torso.sparse` needs. `threshold`: how sparse.
+    - `embedding`: `"plain"` (the paper, as far as it says), or ours: `"sparse"`, or `"centred"`,
+      which is sparse and less its mean. A mark for the learner too: it has the frames that
+      `Torso.sparse` needs. `threshold`: how sparse.
     - `logit_scale`: deviation of the policy's initial weights, times 1 / sqrt(fan-in). Larger: the
       first policy is less even, and wanders less in place.
     - `dtype`: of parameters and state. `pool_options` go to `Concrete` or `Parallel`.

@@ -25,6 +25,8 @@ class Torso(eqx.Module):
     filter_bias: Float[Array, " channels"] | None
     weight: Float[Array, "embedding features"]
     bias: Float[Array, " embedding"]
+    centre: Float[Array, " embedding"]
+    """What is taken from the embedding, and never learned: 0 unless `sparse` is asked for more."""
 
     def __init__(self, shape: tuple[int, ...], size: int, *, dtype: Any, key: PRNGKeyArray):
         filter_key, weight_key = jax.random.split(key)
@@ -42,27 +44,36 @@ class Torso(eqx.Module):
             features = -(-rows // STRIDE) * -(-columns // STRIDE) * CHANNELS
         self.weight = normal(in_axis=-1, out_axis=-2)(weight_key, (size, features), dtype)
         self.bias = jnp.zeros(size, dtype)
+        self.centre = jnp.zeros(size, dtype)
 
     def __call__(self, frames: Num[Array, "..."]) -> Float[Array, "... embedding"]:
         """The embedding of frames (..., *shape)."""
-        return jax.nn.relu(self._features(frames) @ self.weight.T + self.bias)
+        spoken = jax.nn.relu(self._features(frames) @ self.weight.T + self.bias)
+        return spoken - jax.lax.stop_gradient(self.centre)
 
-    def sparse(self, frames: Num[Array, "sample *shape"], threshold: float = 1.0) -> "Torso":
+    def sparse(
+        self, frames: Num[Array, "sample *shape"], threshold: float = 1.0, centred: bool = False
+    ) -> "Torso":
         """This torso with an embedding that is mostly silent on a sample of frames.
 
         Each unit gets variance 1 over the sample, and a bias under which it speaks only where it
         lies `threshold` standard deviations above its mean; at 1, about one frame in six. Such
         units stand for things that are seen *together*, and a slow pool can hold those apart. The
         sample has frames as often as they are seen: what fills the time should be silent.
+
+        `centred`: each unit's mean over the sample is taken from it ever after, so that what a slow
+        pool holds is how the past differed from any other.
         """
         before = self._features(frames) @ self.weight.T
         mean, deviation = jnp.mean(before, axis=0), jnp.std(before, axis=0)
         # A unit that sees no difference between frames must not be blown up to see rounding.
         scale = 1.0 / jnp.maximum(deviation, 0.01 * jnp.max(deviation) + 1e-6)
+        spoken = jax.nn.relu((before - mean) * scale - threshold)
+        centre = jnp.mean(spoken, axis=0) if centred else self.centre
         return eqx.tree_at(
-            lambda torso: (torso.weight, torso.bias),
+            lambda torso: (torso.weight, torso.bias, torso.centre),
             self,
-            (self.weight * scale[:, None], -mean * scale - threshold),
+            (self.weight * scale[:, None], -mean * scale - threshold, centre),
         )
 
     def _features(self, frames: Num[Array, "..."]) -> Float[Array, "... features"]:

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import t as student
 
-from longpass.learners import WORLDS, Config, conditioning, curve
+from longpass.learners import TASK_DEFAULTS, WORLDS, Config, conditioning, curve
 from longpass.studies import TOP, _style
 
 RECORDS = Path("results/agents")
@@ -109,7 +109,7 @@ def as_in_the_paper(config: Config, but: str | None = None) -> bool:
     record = WORLDS[config.task][1]
     asked, paper = _parameters(record(**config.params)), _parameters(record())
     same = all(asked[name] == value for name, value in paper.items() if name != but)
-    form = conditioning(config.network["family"])
+    form = conditioning(config.network["family"], TASK_DEFAULTS[config.task].embedding)
     usual = all(config.network[name] == value for name, value in form.items())
     return same and usual and config.settings.rollout == _ROLLOUT
 
