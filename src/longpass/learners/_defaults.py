@@ -61,9 +61,15 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
     "cued_catch": TaskDefaults(_catch_delay, discount=0.8, epsilon=1e-4, threshold=2.0),
     # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
     # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
-    # came of it some fifty steps later.
+    # came of it some fifty steps later. Limbo, most of the time and the same for all, is taken out.
     "t_maze": TaskDefaults(
-        _maze_delay, more_pools=1, entropy_cost=2e-4, epsilon=1e-3, logit_scale=2.0, slices=1
+        _maze_delay,
+        more_pools=1,
+        entropy_cost=2e-4,
+        epsilon=1e-3,
+        embedding="centred",
+        logit_scale=2.0,
+        slices=1,
     ),
     # The first two lights are told apart by the slowest pools, and all four by how they differ from
     # each other: what lights have in common is taken away. Few frames count, so that gradients are
