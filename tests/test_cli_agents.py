@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 
 import numpy as np
@@ -60,6 +61,18 @@ def test_flags_that_are_not_given_are_the_defaults_of_the_task():
     assert forms == ["learned", "sparse", "none"]
     lstm = configure("cued_catch", {}, AgentFields(memory="lstm")).network
     assert (lstm["writer"], lstm["normalise"]) == ("frozen", "none")
+
+
+def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):
+    begun = tmp_path / "run"
+    shutil.copytree(trained, begun)
+    code, out, _ = run(capsys, "train", "--resume", "--out", begun, "--steps", 1280, "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert (told["task"], told["steps"]) == ("cued_catch", 1280)
+    code, _, err = run(capsys, "train", "--resume", "--out", begun, "--memory", "lstm")
+    assert code == 1
+    assert "takes every setting of the agent from the run" in err
 
 
 def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):

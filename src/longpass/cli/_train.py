@@ -36,7 +36,8 @@ class Train:
     out: Path = Path("runs/agent")
     """The run's folder; it is made if it is not there."""
     resume: bool = False
-    """Go on with the run in --out, with the flags that it was begun with (--steps may differ)."""
+    """Go on with the run in --out, up to --steps. Without a task, all its settings are taken from
+    there; with one, flags must be those that it was begun with."""
     engine: EngineName = "local"
     """Where it acts: here, in the program that learns, or on a Ray cluster."""
     actors: int | None = None
@@ -78,7 +79,8 @@ class Train:
 
             progress = run.train(self.steps, watch, stop, 60.0 * self.save_minutes)
         if stop():
-            console.print(f"stopped; --resume --out {self.out} goes on", highlight=False)
+            how = f"stopped: longpass train --resume --out {self.out} goes on"
+            console.print(how, highlight=False, soft_wrap=True)
             raise KeyboardInterrupt
         result = self._result(run, config)
         console.print(_summary(result, len(progress.scores)), highlight=False, soft_wrap=True)
@@ -100,21 +102,28 @@ class Train:
         return {
             "command": "train",
             "task": config.task,
-            "memory": self.agent.memory,
+            "memory": config.network["family"],
             "return_mean": progress.mean(),
             "return_max": config.best(),
             "episodes": progress.episodes,
             "steps": progress.steps,
             "seconds": round(progress.seconds, 3),
             "updates": progress.updates,
-            "seed": self.agent.seed,
+            "seed": config.seed,
             "out": str(self.out),
         }
 
     def config(self) -> "Config":
         """What these flags ask for, complete."""
-        from longpass.learners import configure
+        from longpass.learners import Config, configure
 
+        if self.resume and self.task is None and self.gym is None:
+            if self.agent != AgentFields():
+                raise ValueError(
+                    "--resume without a task takes every setting of the agent from the run: leave "
+                    "their flags out, or name the task too"
+                )
+            return Config.load(self.out)
         if (self.task is None) == (self.gym is None):
             raise ValueError(
                 "name a task (cued-catch, t-maze, sequence-recall) or a --gym, not both"
