@@ -179,8 +179,12 @@ def test_rl_counts_runs_of_the_papers_settings_alone(tmp_path, capsys):
     lstm = AgentFields(memory="lstm", block_every=300)
     records_of(tmp_path / "a" / "chain-0", chain(0))
     records_of(tmp_path / "a" / "chain-1", chain(1))
-    # The same run again, shorter; others that do not belong.
+    # The same run again, shorter and from before there were halvings; others that do not belong.
     records_of(tmp_path / "conditioning" / "same", chain(0), count=20)
+    settings = tmp_path / "conditioning" / "same" / "settings.json"
+    older = json.loads(settings.read_text())
+    del older["hyper"]["halvings"]
+    settings.write_text(json.dumps(older))
     records_of(tmp_path / "conditioning" / "paper", chain(2, paper=True))
     records_of(tmp_path / "conditioning" / "slow", chain(2, writer="slow"))
     records_of(tmp_path / "a" / "easy", chain(2), values={"reward_free_trials": 5})

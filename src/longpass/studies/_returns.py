@@ -73,8 +73,10 @@ def find(records: Path) -> list[Returns]:
 
 
 def _identity(config: Config) -> str:
-    """What decides how a run goes. Runs that agree in it are one run, however they were made."""
+    """What decides how a run goes. Runs that agree in it are one run, however they were made, and
+    if they leave out what is a default."""
     about = config.about()
+    about |= {name: float(value) for name, value in _parameters(config.hypers()).items()}
     if not config.gym:
         about |= _parameters(WORLDS[config.task][1](**config.params))
     about.pop("dispatch")
