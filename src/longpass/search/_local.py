@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from longpass import _checks
+from longpass._ray_worker import single_threaded
 from longpass.search._engine import Job, Update
 from longpass.search._work import train
 
@@ -118,9 +119,7 @@ def _live(work: Callable[..., Any], pipe: Connection, core: int | None, driver: 
     # Ctrl-C is the driver's business: it closes the pipe or kills.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # JAX reads these when it is first used, not when it is imported.
-    os.environ["XLA_FLAGS"] = (
-        f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
-    )
+    os.environ.update(single_threaded())
     if core is not None:
         os.sched_setaffinity(0, {core})
 
