@@ -201,7 +201,7 @@ def test_writers(writer):
         case "learned":
             assert max(moved) == pytest.approx(2e-2, rel=0.1)
         case "frozen":
-            assert moved == [0.0] * 5
+            assert not any(moved)
         case "slow":
             fast = jax.tree.leaves(after.learned)
             lead = [
