@@ -90,7 +90,7 @@ def _layer_norm(pool: Float[Array, "*time size"]) -> Float[Array, "*time size"]:
     """Mean 0 and variance 1 over the units, without parameters.
 
     The constant keeps an empty pool at 0, and gradients into it bounded; it is small, because
-    slow pools hold little. Both moments come from one pass, a fifth faster for a whole agent than
+    slow pools hold little. Both moments come from one pass, a tenth faster for a whole agent than
     centring first; what that rounds away is below the constant for pools of order 1.
     """
     mean = jnp.mean(pool, axis=-1, keepdims=True)
