@@ -77,6 +77,7 @@ def test_blocked_pools_are_constants_to_the_writer(gradient_pools):
 @pytest.mark.parametrize("length", [1, 8, 31])
 def test_reading_by_scan_is_reading_what_was_kept(normalise, length, monkeypatch):
     monkeypatch.setattr(_reading, "AT_ONCE", 0)  # so 31 steps are two stretches and a rest
+    monkeypatch.setattr(_reading, "HELD", 0)
     memory = build(normalise=normalise)
     filt, reader = memory.pools.filter.drop(1), memory.reader
     state, drive, starts = sample(memory.pools, length, 1, 0.2)

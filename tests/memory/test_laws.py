@@ -28,7 +28,8 @@ everywhere = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def short_stretches(monkeypatch):
     """Small pools could be held for long: let LONG be many stretches all the same."""
-    monkeypatch.setattr(_reading, "AT_ONCE", 128)
+    monkeypatch.setattr(_reading, "AT_ONCE", 0)
+    monkeypatch.setattr(_reading, "HELD", 0)
 
 
 @functools.cache

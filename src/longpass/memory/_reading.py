@@ -18,10 +18,11 @@ from jaxtyping import Array, Float
 from longpass.memory._linear import Filter, cut, on_cpu, scan_form
 from longpass.memory._reader import Reader
 
-# Steps times pools, as measured with 8 to 32 streams of 198 units (the table in ARCHITECTURE.md).
-AT_ONCE = 512  # up to here a scan keeps all pools for the backward pass
-HELD = 128  # beyond, it keeps what stays in caches, and computes pools again
-LONG = 1024  # from here on, filtering views is cheaper than viewing pools
+# Numbers in the frozen pools of one stream, over all steps; measured with 8 to 32 streams (the
+# table in ARCHITECTURE.md).
+AT_ONCE = 100_000  # up to here a scan keeps all pools for the backward pass
+HELD = 25_000  # beyond, it keeps what stays in caches, and computes pools again
+LONG = 1024  # steps times pools: from here on, filtering views is cheaper than viewing pools
 
 Views = list[Float[Array, "time _"]]
 
@@ -68,10 +69,10 @@ def read_by_scan(reader: Reader, first: int, filt, state, drive, starts):
         views = [reader.view(first + n, pool) for n, pool in enumerate(pools)]
         return jnp.stack([pool[-1] for pool in pools]), jnp.concatenate(views, axis=-1)
 
-    if length * len(filt.rates) <= AT_ONCE:
+    if length * state.size <= AT_ONCE:
         state, views = see(state, (drive, starts))
         return state, [views]
-    count = -(-length // max(16, HELD // len(filt.rates)))
+    count = -(-length // max(16, HELD // state.size))
     whole = length // count * count
 
     def stretches(array):
