@@ -61,6 +61,10 @@ def test_flags_that_are_not_given_are_the_defaults_of_the_task():
     assert forms == ["learned", "sparse", "none"]
     lstm = configure("cued_catch", {}, AgentFields(memory="lstm")).network
     assert (lstm["writer"], lstm["normalise"]) == ("frozen", "none")
+    lights = configure("sequence_recall", {}, AgentFields())
+    assert (lights.network["embedding"], lights.settings.lambda_) == ("centred", 0.7)
+    assert (catch.network["embedding"], catch.settings.lambda_) == ("sparse", 1.0)
+    assert configure("sequence_recall", {}, AgentFields(lambda_=0.0)).settings.lambda_ == 0.0
 
 
 def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longpass.search import Job, Plan, Population, Sweep, engine_for, train
+from longpass.search import Job, LocalEngine, Plan, Population, Sweep, engine_for, train
 from longpass.search._ray import RayEngine
 from tests.cluster.toil import Numbers, obey
 from tests.search import test_population as populations
@@ -82,6 +82,15 @@ def test_workers_stay_and_tell_how_far_they_are(engine):
         assert all(update.records == [{"square": update.job.runs[0] ** 2}] for update in over)
         assert {update.share for update in news} == {0.0, 0.5, 1.0}
     assert len({told(update) for update in first + second if update.smoothed}) == 2
+
+
+def test_workers_of_one_core_run_xla_in_one_thread(engine):
+    """Or two of them take longer than one after the other; that is measured in benchmarks/."""
+    for place in (engine, LocalEngine(1, obey)):
+        *_, last = place.carry_out(jobs("threads"))
+        (set_to,) = last.records
+        assert set_to["NPROC"] == "1"
+        assert set_to["XLA_FLAGS"].endswith("--xla_cpu_multi_thread_eigen=false")
 
 
 def test_a_job_that_fails_says_why_and_breaks_no_other(engine):

@@ -30,6 +30,8 @@ def obey(settings, watch):
     ((what, number),) = settings
     if what == "fail":
         raise MemoryError("no room")
+    if what == "threads":
+        return [{name: os.environ.get(name) for name in ("XLA_FLAGS", "NPROC")}]
     for share in (0.0, 0.5):
         watch(share, [float(os.getpid())])
         time.sleep(0.05)

@@ -112,10 +112,7 @@ def test_logit_scale_sets_how_even_the_first_policy_is():
     [
         ({"family": "tape"}, "family is 'tape': it must be one of 'chain'"),
         ({"writer": "quick"}, "writer is 'quick': it must be one of 'learned', 'frozen', 'slow'"),
-        (
-            {"embedding": "thin"},
-            "embedding is 'thin': it must be one of 'plain', 'sparse'",
-        ),
+        ({"embedding": "thin"}, "embedding is 'thin': it must be one of 'plain', 'sparse', 'cent"),
         (
             {"family": "gru", "normalise": "layer"},
             "normalise is 'layer': it must be 'none' for gru",
