@@ -214,6 +214,20 @@ def test_writers(writer):
     assert np.isfinite(float(metrics.gradient_norm))
 
 
+def test_the_embedding_starts_as_its_mark_says():
+    torsos = {}
+    for embedding in ("plain", "sparse", "centred"):
+        build = functools.partial(small, writer="frozen", embedding=embedding)
+        learner = Impala(Probe(), PARAMS, lambda _, build=build: build(), SETTINGS)
+        torsos[embedding] = quick_jit(learner.init)(KEY).weights.network.torso
+    plain, sparse, centred = torsos.values()
+    np.testing.assert_array_equal(plain.weight, small().torso.weight)
+    assert sparse.bias.any()
+    np.testing.assert_array_equal(sparse.bias, centred.bias)
+    assert not sparse.centre.any()
+    assert centred.centre.any()
+
+
 def test_actors_use_the_weights_of_lag_updates_ago():
     settings = AgentSettings(envs=4, rollout=12, slices=2, block_every=2, stagger=5, lag=2)
     learner = Impala(Probe(), PARAMS, lambda _: small(), settings)
