@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import io
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -55,6 +57,12 @@ def made_up_round(settings, watch):
     count = first + task.episodes
     last = {"event": "round", "round": task.number, "episodes": count, "mean": mean}
     return [{"state": b"", "scores": [mean, mean], "records": [*lines, last]}]
+
+
+def interrupted(settings, watch):
+    """The same, and the user presses Ctrl-C meanwhile."""
+    os.kill(os.getpid(), signal.SIGINT)
+    return made_up_round(settings, watch)
 
 
 @pytest.fixture(scope="module")
@@ -265,16 +273,20 @@ def test_what_presets_train():
 def test_reproduce_trains_a_worlds_agents_and_draws_them(tmp_path, capsys, here, monkeypatch):
     from longpass import learners
 
-    monkeypatch.setattr(learners, "train_round", made_up_round)
     command = ("reproduce", "--only", "cued-catch", "--out", tmp_path, "--json")
-    code, out, err = run(capsys, *command)
+    monkeypatch.setattr(learners, "train_round", interrupted)
+    code, _, err = run(capsys, *command)
+    assert code == 130
+    assert "about 4 min on 1 workers" in err
+    assert "stopped: the same command goes on" in err
+    monkeypatch.setattr(learners, "train_round", made_up_round)
+    code, out, _ = run(capsys, *command)
     assert code == 0
     result = json.loads(out)
     cells = {cell["memory"]: cell for cell in result["agents"]["cells"]}
     assert (cells["chain"]["return_mean"], cells["lstm"]["return_mean"]) == (59.0, 30.0)
     assert all(cell["return_max"] == 60.0 for cell in cells.values())
     assert sorted(result["figures"]) == ["rl", "rl-raw"]
-    assert "about 4 min on 1 workers" in err
     assert (tmp_path / "figures" / "rl-quick.png").exists()
     assert (tmp_path / "quick" / "agents" / "cued-catch" / "quick-lstm-3-seed0").is_dir()
     # Again: nothing is trained twice.

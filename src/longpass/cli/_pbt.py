@@ -54,7 +54,8 @@ class Pbt:
         # First the engine: Ray is to be started before JAX is used.
         with engine_for(self.engine, self.workers, train_round, self.address) as engine:
             population = Population(self.plan(), self.out, resume=self.resume)
-            result = train_populations([population], engine, engine.workers, console)
+            again = "the same command with --resume"
+            result = train_populations([population], engine, engine.workers, console, again)
         return {
             "command": "pbt",
             "out": str(self.out),
@@ -75,10 +76,14 @@ class Pbt:
 
 
 def train_populations(
-    populations: "list[Population]", engine: "Engine", workers: int, console: Console
+    populations: "list[Population]",
+    engine: "Engine",
+    workers: int,
+    console: Console,
+    again: str = "the same command",
 ) -> dict[str, Any]:
     """Train what populations have left, with a live view and tables; the end of what `--json`
-    prints."""
+    prints. `again`: how the user goes on after stopping it."""
     from longpass.search import carry_out
 
     expected = sum(population.expected() for population in populations)
@@ -96,7 +101,7 @@ def train_populations(
         if population.plan.members > 1:
             console.print(_members(population.plan, population.summary(), {}))
     if stopped:
-        console.print("stopped: --resume goes on from the last rounds that were done")
+        console.print(f"stopped: {again} goes on from the last rounds that were done")
         raise KeyboardInterrupt
     for error in view.errors:
         console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
