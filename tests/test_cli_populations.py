@@ -15,7 +15,7 @@ from rich.console import Console
 from longpass import search
 from longpass._settings import AgentFields
 from longpass.cli import _pbt, main
-from longpass.learners import configure, curve
+from longpass.learners import TASK_DEFAULTS, configure, curve
 from longpass.results import Records
 from longpass.search import Job, Population, Update, _choice, agent_preset, estimate_round
 from longpass.studies import _returns
@@ -99,7 +99,7 @@ def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
         lines = curve(folder / "members" / str(row["member"]))
         assert lines[-1]["episodes"] == row["episodes"] >= 24
     rates = [row["hyper"]["learning_rate"] for row in result["members"]]
-    assert rates[0] == 1e-3
+    assert rates[0] == TASK_DEFAULTS["cued_catch"].learning_rate
     assert len(set(rates)) == 3
     # A second start is refused; one that resumes has nothing left to do.
     code, _, err = run(capsys, *command)

@@ -81,7 +81,7 @@ def test_what_a_run_leaves(straight):
     assert names == {"settings.json", "records.jsonl", "checkpoint.npz", "checkpoint-before.npz"}
     begin, *lines = Records(straight / "records.jsonl").read()
     assert begin["event"] == "begin"
-    assert begin["learning_rate"] == 1e-3
+    assert begin["learning_rate"] == CONFIG.hyper["learning_rate"]
     assert begin["commit"]
     assert [line["updates"] for line in lines] == [2, 4, 6, 8]
     # 640 steps of episodes of 24; the first ones of each copy were not seen whole.
@@ -162,8 +162,8 @@ def test_a_folder_in_use_and_an_empty_one_are_refused(straight, tmp_path):
 
 
 def test_another_run_is_not_resumed(straight):
-    other = dataclasses.replace(CONFIG, hyper=CONFIG.hyper | {"learning_rate": 2e-3})
-    with pytest.raises(ValueError, match=r"with learning_rate 0.001, this one has 0.002"):
+    other = dataclasses.replace(CONFIG, hyper=CONFIG.hyper | {"learning_rate": 5e-3})
+    with pytest.raises(ValueError, match=r"with learning_rate 0.002, this one has 0.005"):
         Run(other, straight, resume=True)
 
 

@@ -58,7 +58,10 @@ def _recall_delay(params: SequenceRecallParams) -> int:
 TASK_DEFAULTS: dict[str, TaskDefaults] = {
     # An action is paid for within seven frames: a short discount leaves little else to explain. A
     # cue and its ball must be one feature, and the sparser the embedding, the more of it is such.
-    "cued_catch": TaskDefaults(_catch_delay, discount=0.8, epsilon=1e-4, threshold=2.0),
+    # At half this rate one seed of six stayed at 57 of 60 until 4.7 million steps; at this, none.
+    "cued_catch": TaskDefaults(
+        _catch_delay, learning_rate=2e-3, discount=0.8, epsilon=1e-4, threshold=2.0
+    ),
     # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
     # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
     # came of it some fifty steps later. Limbo, most of the time and the same for all, is taken out.
