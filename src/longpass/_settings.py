@@ -135,6 +135,8 @@ class AgentFields:
     clip_norm: float | None = None
     halvings: float | None = None
     """How often the learning rate is halved in a million steps."""
+    reward_scale: float | None = None
+    """What rewards are multiplied by in learning, so that returns are of order 1."""
     slow_rate: float = 0.001
     """For --writer slow: the share of the learned weights taken over at each step."""
     dispatch: int = 40

@@ -214,6 +214,22 @@ def test_writers(writer):
     assert np.isfinite(float(metrics.gradient_norm))
 
 
+def test_rewards_count_by_their_scale():
+    network = small()
+    played = rollout(network)
+    moments = played.moments._replace(reward=4.0 * played.moments.reward)
+    weights = _learning.begin(network, SETTINGS)
+    learn = quick_jit(functools.partial(_learning.learn, SETTINGS))
+    plain, _ = learn(weights, played, HYPER)
+    scaled, _ = learn(
+        weights, played._replace(moments=moments), Hyper(learning_rate=1e-2, reward_scale=0.25)
+    )
+    louder, _ = learn(weights, played._replace(moments=moments), HYPER)
+    policies = [one.network.policy.weight for one in (plain, scaled, louder)]
+    np.testing.assert_array_equal(policies[0], policies[1])
+    assert not jnp.array_equal(policies[0], policies[2])
+
+
 def test_the_embedding_starts_as_its_mark_says():
     torsos = {}
     for embedding in ("plain", "sparse", "centred"):

@@ -69,6 +69,7 @@ def trained(family):
         clip_norm=jnp.full(count, 1.0),
         baseline_cost=jnp.full(count, 0.5),
         halvings=jnp.zeros(count),
+        reward_scale=jnp.ones(count),
     )
     run = jax.jit(jax.vmap(train), compiler_options=QUICK_COMPILE)
     returns, values = run(KINDS, LENGTHS, hyper, jax.random.split(jax.random.key(0), count))

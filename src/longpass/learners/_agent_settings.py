@@ -27,6 +27,8 @@ class Hyper(eqx.Module):
     """Weight of the value's squared error, with its half, in the loss."""
     halvings: Float[Array, "*population"]
     """How often the learning rate is halved in a million steps of the environment."""
+    reward_scale: Float[Array, "*population"]
+    """What rewards are multiplied by in learning: values of about 1 suit all other settings."""
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class Hyper(eqx.Module):
         clip_norm: float | int | Array = 1.0,
         baseline_cost: float | int | Array = 0.5,
         halvings: float | int | Array = 0.0,
+        reward_scale: float | int | Array = 1.0,
     ):
         given = {name: value for name, value in locals().items() if name in _LEAST}
         for name, value in given.items():
@@ -60,6 +63,7 @@ _LEAST = {
     "clip_norm": {"above": 0.0},
     "baseline_cost": {"least": 0.0},
     "halvings": {"least": 0.0},
+    "reward_scale": {"above": 0.0},
 }
 
 

@@ -7,7 +7,15 @@ from longpass.learners._agent_settings import AgentSettings, slices_for
 from longpass.learners._config import WORLDS, Config
 from longpass.learners._defaults import GYM_DEFAULTS, PAPER, TASK_DEFAULTS, conditioning
 
-_HYPER = ("learning_rate", "entropy_cost", "discount", "epsilon", "clip_norm", "halvings")
+_HYPER = (
+    "learning_rate",
+    "entropy_cost",
+    "discount",
+    "epsilon",
+    "clip_norm",
+    "halvings",
+    "reward_scale",
+)
 
 
 def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:

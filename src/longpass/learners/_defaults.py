@@ -26,6 +26,7 @@ class TaskDefaults:
     epsilon: float = 1e-6
     clip_norm: float = 1.0
     halvings: float = 0.0
+    reward_scale: float = 1.0
     embedding: Embedding = "sparse"
     threshold: float = 1.0
     """Of the embedding that is not plain."""

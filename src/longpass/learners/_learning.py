@@ -130,7 +130,7 @@ def slice_loss(
     targets, advantages = vtrace(
         values,
         jnp.where(moments.truncated, moments.last_value, v_t),
-        moments.reward,
+        hyper.reward_scale * moments.reward,
         hyper.discount * (1.0 - moments.terminated),
         ratios,
         cut_t=moments.truncated | _horizon_ends(settings),
