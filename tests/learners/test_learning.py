@@ -231,16 +231,15 @@ def test_rewards_count_by_their_scale():
 
 
 def test_the_embedding_starts_as_its_mark_says():
-    torsos = {}
-    for embedding in ("plain", "sparse", "centred"):
-        build = functools.partial(small, writer="frozen", embedding=embedding)
-        learner = Impala(Probe(), PARAMS, lambda _, build=build: build(), SETTINGS)
-        torsos[embedding] = quick_jit(learner.init)(KEY).weights.network.torso
-    plain, sparse, centred = torsos.values()
+    frames = jnp.eye(4, dtype=jnp.uint8)[:, None, None]
+    plain, sparse, centred = (
+        _impala.prepared(small(embedding=embedding), frames).torso
+        for embedding in ("plain", "sparse", "centred")
+    )
     np.testing.assert_array_equal(plain.weight, small().torso.weight)
     assert sparse.bias.any()
-    np.testing.assert_array_equal(sparse.bias, centred.bias)
     assert not sparse.centre.any()
+    np.testing.assert_array_equal(sparse.bias, centred.bias)
     assert centred.centre.any()
 
 
