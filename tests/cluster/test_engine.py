@@ -112,6 +112,23 @@ def test_a_worker_that_is_killed_is_replaced_and_its_run_recorded_once(engine, t
     assert [record["square"] for record in records] == [i**2 for i in range(8)]
 
 
+def test_news_that_are_lost_with_their_node_are_as_a_worker_that_is_lost(engine, monkeypatch):
+    """One node cannot lose another's memory, so here the error is made up."""
+    fetch, lost = engine._ray.get, []
+
+    def get(reference, *args, **kwargs):
+        found = fetch(reference, *args, **kwargs)
+        if isinstance(found, tuple) and found[2] and not lost:
+            lost.append(found)
+            raise engine._ray.exceptions.ObjectLostError(reference.hex(), None, "")
+        return found
+
+    monkeypatch.setattr(engine._ray, "get", get)
+    over = [one for one in engine.carry_out(jobs(*["square"] * 3)) if not one.smoothed]
+    assert sorted(one.records[0]["square"] for one in over if one.records) == [0, 1, 4]
+    assert len(lost) == 1
+
+
 def test_a_job_that_ends_its_workers_has_failed(engine):
     victims = set()
     for update in engine.carry_out(jobs("go on")):

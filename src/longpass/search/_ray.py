@@ -64,6 +64,7 @@ class RayEngine:
 
     def carry_out(self, jobs: Sequence[Job]) -> Iterator[Update]:
         """See `Engine`. A job whose worker dies is tried again once, then it has failed."""
+        errors = self._ray.exceptions
         waiting = list(reversed(jobs))
         tries: dict[Job, int] = {}
         left, stillborn = len(waiting), 0
@@ -79,7 +80,8 @@ class RayEngine:
                 worker = busy[ready[0]]
                 try:
                     told = self._ray.get(next(worker.told) if worker.job else worker.told)
-                except self._ray.exceptions.RayActorError as error:
+                except (errors.RayActorError, errors.ObjectLostError) as error:
+                    # With its node, what a worker has sent may be lost before it is fetched.
                     job = worker.job
                     self._dismiss(worker)
                     if job is None:
