@@ -41,7 +41,7 @@ class Panel:
     def _title(self) -> str:
         config = self._config
         family, block = config.network["family"], config.settings.block_every
-        return f"{config.task} · {family} · gradients over {block} · seed {config.seed}"
+        return f"{config.title} · {family} · gradients over {block} · seed {config.seed}"
 
     def _rate(self, progress: "Progress") -> float | None:
         """Steps a second since the first call, which had to be compiled."""

@@ -161,7 +161,7 @@ def _members(plan: "Members", rows: list[dict[str, Any]], running: "dict[int, Up
         column.justify = "right"
     best = plan.config.best()
     family, block = plan.config.network["family"], plan.config.settings.block_every
-    table.title = f"{plan.config.task} · {family} · gradients over {block}"
+    table.title = f"{plan.config.title} · {family} · gradients over {block}"
     table.caption = f"the highest return there is: {best:.3f}"
     for row in rows:
         now = running.get(row["member"])

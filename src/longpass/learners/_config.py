@@ -46,6 +46,11 @@ class Config:
         """Whether the task is a Gymnasium environment."""
         return self.task not in WORLDS
 
+    @property
+    def title(self) -> str:
+        """The task's name as people write it."""
+        return self.task if self.gym else WORLDS[self.task][0].title
+
     def world(self) -> tuple[envs.Environment[Any, Any, Any], Any]:
         """(environment, parameters) of a run on one of the three worlds."""
         env, record = WORLDS[self.task]

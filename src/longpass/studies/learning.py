@@ -34,7 +34,7 @@ def read(run: Path, label: Callable[[Config], str]) -> Curve:
     if not lines:
         raise ValueError(f"RUN is {str(run)!r}: no episode has ended in it yet")
     return Curve(
-        config.task,
+        config.title,
         config.best(),
         label(config),
         [line["steps"] for line in lines],
@@ -72,7 +72,7 @@ def _panel(axis: Any, task: str, curves: list[Curve]) -> None:
     if curves[0].best is not None:
         axis.axhline(curves[0].best, color=_style.GREY, linewidth=0.8, linestyle=(0, (4, 3)))
     axis.set(
-        title=task.replace("_", " "),
+        title=task,
         xlabel="environment steps, millions",
         ylabel="return, mean of 100 episodes",
     )

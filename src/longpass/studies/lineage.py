@@ -46,7 +46,7 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
         one = configs[0]
         memory, block = one.network["family"], one.settings.block_every
         figure.suptitle(
-            f"{one.task.replace('_', ' ')}, {memory}, gradients over {block}: "
+            f"{one.title}, {memory}, gradients over {block}: "
             f"{len(copies)} copies in {rounds} rounds",
             x=0.01,
             ha="left",
@@ -74,7 +74,7 @@ def _cells(axis: Axes, means: list[list[float | None]], copied: set[tuple[int, i
             corner = (number - _WIDTH / 2, member - 0.36)
             axis.add_patch(Rectangle(corner, _WIDTH, 0.72, facecolor=colour, edgecolor="none"))
             bright = colour[:3] @ [0.3, 0.6, 0.1] > 0.5
-            text = "diverged" if mean is None else f"{mean:.3g}"
+            text = "diverged" if mean is None else f"{mean:.2f}"
             ink = "black" if bright else "white"
             axis.text(number, member, text, ha="center", va="center", fontsize=7, color=ink)
             if number and (number, member) not in copied:
