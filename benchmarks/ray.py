@@ -176,7 +176,7 @@ def main(console: Console) -> dict[str, Any]:
     console.print(f"steps a CPU-second: {told}", highlight=False)
     met = "met" if overhead["later"] < OVERHEAD else "not met"
     console.print(
-        f"{met}: a sweep over Ray takes {overhead['later']:+.1%} of the local engine's time once "
+        f"{met}: over Ray a sweep takes {overhead['later']:+.1%} against the local engine, once "
         f"workers have compiled (target {OVERHEAD:.0%}); {overhead['whole']:+.1%} with their "
         f"beginning and compiling, of {RUNS} runs. Starting Ray itself is in neither.",
         highlight=False,
