@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import equinox as eqx
 import jax
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
@@ -32,18 +33,18 @@ class Settings:
 def draw(out: Path, settings: Settings | None = None) -> list[Path]:
     """Draw schematic.png and schematic.svg into `out`."""
     s = settings or Settings()
-    key = jax.random.key(0)
+    # Shapes alone: weights would be compiled for ten seconds and not looked at.
+    shapes, key = eqx.filter_eval_shape, jax.random.key(0)
     with _style.styled():
         figure = _style.new(7.2, 8.6)
         rows = figure.subplots(2, 3, height_ratios=_ROWS)
         for axis, family in zip(rows[0], _FAMILIES, strict=True):
-            net = Classifier(
-                family, s.symbols, s.classes, D=s.D, M=s.M, k=s.k, V=s.V, b=s.b, key=key
-            )
+            sizes = {"D": s.D, "M": s.M, "k": s.k, "V": s.V, "b": s.b}
+            net = shapes(Classifier, family, s.symbols, s.classes, **sizes, key=key)
             _draw_classifier(axis, net)
             _finish(axis, f"{_TITLES[family]}: sequences", _ROWS[0])
         for axis, family in zip(rows[1], _FAMILIES, strict=True):
-            net = ActorCritic(family, s.board, pools=s.k, key=key)
+            net = shapes(ActorCritic, family, s.board, pools=s.k, key=key)
             _draw_actor_critic(axis, net, s.board)
             _finish(axis, f"{_TITLES[family]}: gridworlds", _ROWS[1])
         figure.supxlabel(
