@@ -1,4 +1,4 @@
-"""The paper's schematics: its network families, every number read off a live network."""
+"""The paper's schematics: its network families, every number read off the shapes of a network."""
 
 import dataclasses
 from pathlib import Path
