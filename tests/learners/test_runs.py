@@ -101,6 +101,10 @@ def test_equal_seeds_give_equal_runs_and_stopping_changes_nothing(straight, tmp_
     Run(CONFIG, tmp_path, resume=True).train(2 * DISPATCH)
     Run(CONFIG, tmp_path, resume=True).train(FOUR)
     assert_same(tmp_path, straight)
+    # Who made what: a run may be gone on with by another commit than began it.
+    events = [line for line in Records(tmp_path / "records.jsonl").read() if "event" in line]
+    told = [(line["event"], line.get("updates"), bool(line["commit"])) for line in events]
+    assert told == [("begin", None, True), ("resume", 2, True), ("resume", 4, True)]
 
 
 def test_records_after_the_checkpoint_are_written_again(straight, tmp_path):

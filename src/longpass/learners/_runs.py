@@ -71,7 +71,11 @@ class Run:
             self.state = self.trainer.resumed(state)
         self._saved_at = self.progress.updates
         config.save(self.folder)
-        if not resume:
+        if resume:
+            # What comes now may be made by another commit, or on another machine.
+            updates = {"updates": self.progress.updates}
+            self.records.append([{"event": "resume", **updates, **provenance()}])
+        else:
             self.records.append([{"event": "begin", **config.about(), **provenance()}])
             self.save()
 
