@@ -6,6 +6,7 @@ that `--help` answers at once.
 """
 
 import json
+import os
 import sys
 from typing import Annotated
 
@@ -73,7 +74,7 @@ def main(args: list[str] | None = None) -> None:
     try:
         result = command.run(console)
     except KeyboardInterrupt:
-        sys.exit(130)
+        _leave_stopped(args)
     except (ValueError, TypeError, OSError) as error:
         Console(stderr=True).print(
             f"longpass: {error}", style="red", markup=False, highlight=False, soft_wrap=True
@@ -84,3 +85,13 @@ def main(args: list[str] | None = None) -> None:
     # A command that has looked and found something wrong says so in what it returns.
     if not result.get("ok", True):
         sys.exit(1)
+
+
+def _leave_stopped(args: list[str] | None) -> None:
+    """Exit with 130. A process that Ctrl-C found inside JAX may crash while Python shuts down, so
+    the console script does not wait for that."""
+    if args is not None:
+        sys.exit(130)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(130)

@@ -133,14 +133,14 @@ class _Place:
     def save(self, group: "Group", seconds: float) -> None:
         import numpy as np
 
-        self._checkpoints.save((group.state, np.float64(seconds)), self._about)
+        self._checkpoints.save((group.state, np.float32(seconds)), self._about)
 
     def load(self, group: "Group") -> tuple[float, str | None]:
         """Put the checkpoint into the group: (seconds that it took so far, a warning if any)."""
         import numpy as np
 
         (group.state, seconds), warning = self._checkpoints.load(
-            (group.state, np.float64(0)), self._about
+            (group.state, np.float32(0)), self._about
         )
         return float(seconds), warning
 

@@ -24,7 +24,8 @@ def _stencils() -> tuple[np.ndarray, ...]:
     border = (row == 0) | (row == ROWS - 1) | (col == 0) | (col == COLS - 1)
     look = np.where(LIGHT > 0, _MASK, np.where(border, _WALL, _BLANK))
     around = np.maximum(abs(row - START[0]), abs(col - START[1])) == 1
-    light, pen = np.where(LIGHT > 0, LIGHT, _NOTHING), np.where(around, 1, _NOTHING)
+    light = np.where(LIGHT > 0, LIGHT.astype(np.uint8), _NOTHING)
+    pen = np.where(around, 1, _NOTHING)
     return tuple(x.astype(np.uint8) for x in (col, light, look, pen))
 
 
