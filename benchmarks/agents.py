@@ -20,8 +20,8 @@ from rich.table import Table
 import longpass.envs.gym
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_agent import steps_per_second
+from longpass.agents import AgentSettings, Hyper, Impala, conditioning, slices_for
 from longpass.envs import AutoReset, CuedCatch, Environment, TMaze
-from longpass.learners import AgentSettings, Hyper, Impala, conditioning, slices_for
 from longpass.networks import ActorCritic, Family
 
 COPIES = (8, 16, 32, 64, 128, 256)

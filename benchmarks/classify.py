@@ -19,16 +19,9 @@ from rich.table import Table
 
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_classifier import TorchChain, TorchLearner, TorchLSTM
-from longpass.learners import (
-    Group,
-    Layout,
-    PlainLearner,
-    StreamSettings,
-    make_network,
-    plain_learn,
-)
-from longpass.learners._truncated import draw
 from longpass.networks import Family
+from longpass.streams import Group, Layout, PlainLearner, StreamSettings, make_network, plain_learn
+from longpass.streams._update import draw
 
 # (batch, truncation, times PyTorch's rate that the chain is to reach)
 SIZES = ((4, 2, 40), (32, 2, 30), (32, 16, 100), (32, 128, 250), (128, 256, 80))

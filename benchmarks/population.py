@@ -19,7 +19,7 @@ from rich.table import Table
 
 from benchmarks._timing import machine
 from longpass._settings import AgentFields
-from longpass.learners import Config, Hyper, Impala, Training, configure
+from longpass.agents import Config, Hyper, Impala, Training, configure
 
 MEMBERS = 9
 UPDATES = 2  # of each member in one timing

@@ -18,9 +18,10 @@ from rich.table import Table
 from benchmarks._timing import machine
 from longpass._ray import cluster, cores
 from longpass._settings import AgentFields
-from longpass.learners import Config, RayImpala, StreamSettings, configure
-from longpass.learners._distributed import _learned
-from longpass.search import Job, engine_for
+from longpass.agents import Config, RayImpala, configure
+from longpass.agents._ray_impala import _learned
+from longpass.jobs import Job, engine_for
+from longpass.streams import StreamSettings
 
 RUNS = 12
 SYMBOLS = 8_000_000  # some five seconds a run

@@ -33,17 +33,26 @@ def count(name: str, value: Any) -> int:
     return positive_int(name, value)
 
 
-def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
-    """`value` as a finite float, above `above` and at least `least` where they are given."""
+def real(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> float:
+    """`value` as a finite float: above `above`, at least `least` and at most `most` if given."""
     bounds = [f"above {above:g}"] if above is not None else []
     bounds += [f"at least {least:g}"] if least is not None else []
+    bounds += [f"at most {most:g}"] if most is not None else []
     right = " and ".join(["finite", *bounds])
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}: it must be a number, {right}") from None
     low = (above is not None and number <= above) or (least is not None and number < least)
-    if not np.isfinite(number) or low:
+    high = most is not None and number > most
+    if not np.isfinite(number) or low or high:
         raise ValueError(f"{name} is {number!r}: it must be {right}")
     return number
 

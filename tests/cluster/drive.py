@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from longpass.search import Sweep, engine_for
+from longpass.jobs import engine_for
+from longpass.streams import Sweep
 from tests.cluster.toil import Numbers, obey
 
 

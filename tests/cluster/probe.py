@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from longpass.learners import AgentSettings, Impala, conditioning
+from longpass.agents import AgentSettings, Impala, conditioning
 from longpass.networks import ActorCritic
-from tests.learners.probes import RECALL, Probe, ProbeParams
+from tests.agents.probes import RECALL, Probe, ProbeParams
 
 
 def build(key):

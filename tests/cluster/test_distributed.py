@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from longpass.learners import AgentSettings, Hyper, RayImpala
+from longpass.agents import AgentSettings, Hyper, RayImpala
 from tests.cluster.probe import ProbeConfig
 
 pytestmark = pytest.mark.xdist_group("ray")

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from longpass.search import Job, LocalEngine, Plan, Population, Sweep, engine_for, train
-from longpass.search._ray import RayEngine
+from longpass.agents import Population
+from longpass.jobs import Job, LocalEngine, engine_for
+from longpass.jobs._ray import RayEngine
+from longpass.streams import Plan, Sweep, train
 from tests.cluster.toil import Numbers, obey
 from tests.search import test_population as populations
 

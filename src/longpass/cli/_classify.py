@@ -13,7 +13,7 @@ from longpass._settings import StreamFields
 from longpass.cli._stopping import stopping
 
 if TYPE_CHECKING:
-    from longpass.learners import Group, StreamSettings
+    from longpass.streams import Group, StreamSettings
 
 _SAVE_EVERY = 60.0  # seconds
 _LOOK_EVERY = 0.5  # seconds: how long a stop may take
@@ -39,7 +39,7 @@ class Classify:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.learners import StreamSettings
+        from longpass.streams import StreamSettings
 
         settings = StreamSettings(**dataclasses.asdict(self.settings)).resolved()
         if self.resume and self.out is None:
@@ -53,8 +53,8 @@ class Classify:
         return result
 
     def _train(self, settings: "StreamSettings", place: "_Place | None", console: Console) -> dict:
-        from longpass.learners import Group
-        from longpass.results import provenance
+        from longpass.records import provenance
+        from longpass.streams import Group
 
         group = Group([settings])
         before = 0.0
@@ -105,7 +105,7 @@ class _Place:
     """The folder of a run: checkpoints while it learns, one record when it is done."""
 
     def __init__(self, out: Path, settings: "StreamSettings", resume: bool):
-        from longpass.results import Checkpoints, Records, folder
+        from longpass.records import Checkpoints, Records, folder
 
         self.out = folder("out", out)
         self._about = settings.to_dict()

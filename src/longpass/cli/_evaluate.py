@@ -29,7 +29,7 @@ class Evaluate:
         import jax
 
         from longpass import _checks
-        from longpass.learners import episode_scores, interval, load_network
+        from longpass.agents import episode_scores, interval, load_network
 
         episodes = _checks.positive_int("episodes", self.episodes)
         config, network, warning = load_network(self.run_folder)

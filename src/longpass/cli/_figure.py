@@ -53,15 +53,15 @@ class Figure:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass import studies
+        from longpass import figures
 
         if self.name in get_args(FigureOfRuns):
-            files = studies.draw_runs(self.name, self.out, self.runs)
+            files = figures.draw_runs(self.name, self.out, self.runs)
         elif self.runs:
             raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
         else:
             default = None if self.name in get_args(FigureOfAgents) else _RECORDS
-            files = studies.draw(self.name, self.out, self.records or default)
+            files = figures.draw(self.name, self.out, self.records or default)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

@@ -73,8 +73,8 @@ class Film:
         import jax
         import numpy as np
 
+        from longpass.agents import load_network, watch
         from longpass.envs import film
-        from longpass.learners import load_network, watch
 
         config, network, _ = load_network(Path(self.policy))
         if config.task != env.name:

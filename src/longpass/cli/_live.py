@@ -11,7 +11,7 @@ from rich.live import Live
 from longpass.cli._stopping import stopping
 
 if TYPE_CHECKING:
-    from longpass.search import Job, Update
+    from longpass.jobs import Job, Update
 
 
 class Work(abc.ABC):

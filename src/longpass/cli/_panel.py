@@ -10,7 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from longpass.learners import Config, Progress
+    from longpass.agents import Config, Progress
 
 
 class Panel:

@@ -13,7 +13,8 @@ from longpass.cli._live import Work, follow, span
 from longpass.cli._tasks import Task, environment
 
 if TYPE_CHECKING:
-    from longpass.search import Engine, Job, Members, Population, Update
+    from longpass.agents import Members, Population
+    from longpass.jobs import Engine, Job, Update
 
 
 @dataclasses.dataclass
@@ -48,8 +49,8 @@ class Pbt:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.learners import train_round
-        from longpass.search import Population, engine_for
+        from longpass.agents import Population, train_round
+        from longpass.jobs import engine_for
 
         # First the engine: Ray is to be started before JAX is used.
         with engine_for(self.engine, self.workers, train_round, self.address) as engine:
@@ -67,8 +68,7 @@ class Pbt:
 
     def plan(self) -> "Members":
         """What these flags ask for, complete."""
-        from longpass.learners import configure
-        from longpass.search import Members
+        from longpass.agents import Members, configure
 
         env, _ = environment(self.task)
         config = configure(env.name, dataclasses.asdict(self.task), self.agent)  # pyright: ignore[reportArgumentType]
@@ -84,7 +84,7 @@ def train_populations(
 ) -> dict[str, Any]:
     """Train what populations have left, with a live view and tables; the end of what `--json`
     prints. `again`: how the user goes on after stopping it."""
-    from longpass.search import carry_out
+    from longpass.agents import carry_out
 
     expected = sum(population.expected() for population in populations)
     view = _View(populations, expected, workers)
@@ -120,7 +120,7 @@ class _View(Work):
         self._episodes = 0
 
     def _seconds(self, job: "Job") -> float:
-        from longpass.search import estimate_round
+        from longpass.agents import estimate_round
 
         plan = self._populations[job.runs[0]].plan
         return estimate_round(plan.config, plan.episodes)
@@ -153,7 +153,7 @@ class _View(Work):
 
 def _members(plan: "Members", rows: list[dict[str, Any]], running: "dict[int, Update]") -> Table:
     """Every member: hyper-parameters, how far its round is, its mean return, its copies."""
-    from longpass.search import SPREAD
+    from longpass.agents import SPREAD
 
     columns = [name.replace("_", " ") for name in SPREAD]
     table = Table("member", *columns, "round", "episodes", "mean return", "copies")

@@ -14,7 +14,8 @@ from longpass.cli._pbt import train_populations
 from longpass.cli._sweep import carry_out
 
 if TYPE_CHECKING:
-    from longpass.search import Population, Sweep
+    from longpass.agents import Population
+    from longpass.streams import Sweep
 
 
 @dataclasses.dataclass
@@ -42,10 +43,10 @@ class Reproduce:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass import studies
+        from longpass import figures
 
         result: dict[str, Any] = {"command": "reproduce", "preset": self.preset}
-        if self.only is None or self.only in studies.FROM_RECORDS:
+        if self.only is None or self.only in figures.FROM_RECORDS:
             result["runs"] = self._classify(console)
         if self._studies():
             result["agents"] = self._agents(console)
@@ -64,18 +65,18 @@ class Reproduce:
         return self.out / "quick" / "agents" if self.preset == "quick" else self.out / "agents"
 
     def _classify(self, console: Console) -> dict[str, Any]:
-        from longpass.search import LocalEngine
+        from longpass.jobs import LocalEngine
 
         return carry_out(self._sweep(), LocalEngine(self.workers), console)
 
     def _sweep(self) -> "Sweep":
-        from longpass.search import Sweep, preset
+        from longpass.streams import Sweep, preset
 
         return Sweep(preset(self.preset), self.out / self.preset)
 
     def _agents(self, console: Console) -> dict[str, Any]:
-        from longpass.learners import train_round
-        from longpass.search import LocalEngine, Population, agent_preset
+        from longpass.agents import Population, agent_preset, train_round
+        from longpass.jobs import LocalEngine
 
         engine = LocalEngine(self.workers, work=train_round)
         if self.preset == "quick":
@@ -95,7 +96,7 @@ class Reproduce:
         return result | {"cells": cells}
 
     def _draw(self, console: Console) -> dict[str, list[str]]:
-        from longpass import studies
+        from longpass import figures
 
         # The figures of a preset stand beside those of the others.
         suffix = "" if self.preset == "laptop" else f"-{self.preset}"
@@ -103,11 +104,11 @@ class Reproduce:
         quiet = not console.is_terminal
         names = self._figures()
         for name in track(names, "drawing", console=console, disable=quiet, transient=True):
-            of_agents = name in studies.FROM_AGENTS
+            of_agents = name in figures.FROM_AGENTS
             records = self._place() if of_agents else self.out / self.preset
             # All presets but quick add to one collection of agents.
             ending = "" if of_agents and self.preset == "paper" else suffix
-            files = studies.draw(name, self.out / "figures", records, ending)
+            files = figures.draw(name, self.out / "figures", records, ending)
             drawn[name] = [str(path) for path in files]
         table = Table("figure", "files")
         for name, files in drawn.items():
@@ -129,7 +130,7 @@ class Reproduce:
 
 def _cells(populations: "list[Population]") -> list[dict[str, Any]]:
     """For each task, memory, `block_every` and difficulty: what its runs earned in the end."""
-    from longpass.studies import TOP
+    from longpass.figures import TOP
 
     cells: dict[tuple[Any, ...], list[float]] = {}
     best: dict[tuple[Any, ...], float | None] = {}

@@ -12,7 +12,8 @@ from longpass._settings import PlanFields
 from longpass.cli._live import Work, follow, span
 
 if TYPE_CHECKING:
-    from longpass.search import Sweep, Update
+    from longpass.jobs import Update
+    from longpass.streams import Sweep
 
 
 @dataclasses.dataclass
@@ -40,7 +41,8 @@ class RunSweep:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.search import Plan, Sweep, engine_for
+        from longpass.jobs import engine_for
+        from longpass.streams import Plan, Sweep
 
         plan = Plan(**dataclasses.asdict(self.plan))
         plan.check()
@@ -51,7 +53,7 @@ class RunSweep:
 
 def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
     """Do what a sweep has left, with a live view; what `--json` prints."""
-    from longpass.search import estimate
+    from longpass.streams import estimate
 
     if sweep.warning:
         console.print(f"longpass: {sweep.warning}", style="yellow", markup=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from longpass.cli._stopping import stopping
 from longpass.cli._tasks import Task, environment
 
 if TYPE_CHECKING:
-    from longpass.learners import Config, Run
+    from longpass.agents import Config, Run
 
 
 @dataclasses.dataclass
@@ -64,7 +64,7 @@ class Train:
             return self._train(console, config, trainer)
 
     def _train(self, console: Console, config: "Config", trainer: Any) -> dict[str, Any]:
-        from longpass.learners import Run
+        from longpass.agents import Run
 
         board = _tensorboard(self.out) if self.tensorboard else None
         run = Run(config, self.out, resume=self.resume, trainer=trainer)
@@ -89,7 +89,7 @@ class Train:
     def _trainer(self, config: "Config") -> contextlib.AbstractContextManager[Any]:
         """What trains, None for what does so on this machine."""
         if self.engine == "ray":
-            from longpass.learners import RayImpala
+            from longpass.agents import RayImpala
 
             return RayImpala(config, self.actors, self.address)
         for name in ("actors", "address"):
@@ -115,7 +115,7 @@ class Train:
 
     def config(self) -> "Config":
         """What these flags ask for, complete."""
-        from longpass.learners import Config, configure
+        from longpass.agents import Config, configure
 
         if self.resume and self.task is None and self.gym is None:
             if self.agent != AgentFields():

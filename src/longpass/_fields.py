@@ -1,0 +1,167 @@
+"""Settings declared once: frozen dataclasses whose fields carry type, default, bounds and docstring.
+
+The command line, the checks, the records and the tables in the documentation are derived from the
+declaration. Nothing here imports JAX, so that `longpass CMD --help` answers quickly.
+
+    @dataclasses.dataclass(frozen=True)
+    class Example:
+        rate: Annotated[float, Bounds(above=0.0)] = 1e-3
+        \"\"\"Adam's learning rate.\"\"\"
+"""
+
+import ast
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from longpass import _checks
+
+Preset = Literal["quick", "laptop", "paper"]
+"""How much of the paper to run: minutes, hours or weeks."""
+
+Settings = TypeVar("Settings")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The values that a number may take; None where there is no bound."""
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+
+
+class FieldInfo(NamedTuple):
+    """One setting, as declared."""
+
+    name: str
+    type: Any
+    """Without `Annotated` and without `None`."""
+    optional: bool
+    """Whether None is allowed."""
+    bounds: Bounds
+    default: Any
+    help: str
+
+
+def check_settings(settings: Any) -> None:
+    """Raise ValueError or TypeError for the first field whose value is not allowed.
+
+    **Arguments:**
+
+    - `settings`: an instance of a settings dataclass; nested ones are checked too.
+    """
+    for field in describe_fields(type(settings)):
+        value = getattr(settings, field.name)
+        if value is None and field.optional:
+            continue
+        if dataclasses.is_dataclass(field.type):
+            check_settings(value)
+        else:
+            _check_value(flag_name(field.name), value, field)
+
+
+def flag_name(name: str) -> str:
+    """The name of a setting in messages: `lambda_` is `lambda`, which Python reserves."""
+    return name.removesuffix("_")
+
+
+def to_json(settings: Any) -> dict[str, Any]:
+    """The settings as a JSON object: nested dataclasses become objects, tuples become lists."""
+    return {field.name: _plain(getattr(settings, field.name)) for field in _fields(settings)}
+
+
+def from_json(cls: type[Settings], values: Any) -> Settings:
+    """The settings that `to_json` was given. ValueError if a key is unknown or missing."""
+    if not isinstance(values, dict):
+        raise ValueError(f"settings is {values!r}: it must be an object")
+    declared = {field.name: field for field in describe_fields(cls)}
+    for name in values:
+        if name not in declared:
+            raise ValueError(f"{name} is not a setting of {cls.__name__}")
+    missing = sorted(set(declared) - set(values))
+    if missing:
+        raise ValueError(f"{missing[0]} is missing: it is a setting of {cls.__name__}")
+    return cls(**{name: _restore(declared[name], value) for name, value in values.items()})
+
+
+@functools.cache
+def describe_fields(cls: type) -> tuple[FieldInfo, ...]:
+    """Every field of a settings dataclass, in order, with what its declaration says."""
+    hints = get_type_hints(cls, include_extras=True)
+    docs = _docstrings(cls)
+    described = []
+    for field in dataclasses.fields(cls):
+        kind, optional, bounds = _unwrap(hints[field.name])
+        default = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        described.append(
+            FieldInfo(field.name, kind, optional, bounds, default, docs.get(field.name, ""))
+        )
+    return tuple(described)
+
+
+def _unwrap(hint: Any) -> tuple[Any, bool, Bounds]:
+    """(Type, whether None is allowed, bounds) of an annotation."""
+    bounds, optional = Bounds(), False
+    while True:
+        if get_origin(hint) is typing.Annotated:
+            hint, *rest = get_args(hint)
+            bounds = next((one for one in rest if isinstance(one, Bounds)), bounds)
+        elif get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint):
+            optional = True
+            kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+            hint = Union[tuple(kinds)]  # noqa: UP007 (built from a list)
+        else:
+            return hint, optional, bounds
+
+
+def _check_value(name: str, value: Any, field: FieldInfo) -> None:
+    kind, bounds = field.type, field.bounds
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        _checks.one_of(name, value, (*choices, None) if field.optional else choices)
+    elif kind is bool:
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r}: it must be True or False")
+    elif kind is int:
+        least = 0 if bounds.least is None else int(bounds.least)
+        _checks.int_within(name, value, least, None if bounds.most is None else int(bounds.most))
+    elif kind is float:
+        _checks.real(name, value, above=bounds.above, least=bounds.least, most=bounds.most)
+
+
+def _fields(settings: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(settings)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_json(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _restore(field: FieldInfo, value: Any) -> Any:
+    if dataclasses.is_dataclass(field.type) and isinstance(field.type, type):
+        return from_json(field.type, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _docstrings(cls: type) -> dict[str, str]:
+    """The strings that stand below the fields of a class and of its bases."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        (body,) = ast.parse(inspect.cleandoc("\n" + inspect.getsource(base))).body
+        assert isinstance(body, ast.ClassDef)
+        for field, text in zip(body.body, body.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                assert isinstance(field.target, ast.Name)
+                assert isinstance(text.value, ast.Constant)
+                found[field.target.id] = " ".join(str(text.value.value).split())
+    return found

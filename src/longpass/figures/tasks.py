@@ -1,0 +1,83 @@
+"""The phases of the three gridworlds, drawn from perfect episodes (the paper's appendix B)."""
+
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from longpass.envs import (
+    CuedCatch,
+    CuedCatchHidden,
+    CuedCatchParams,
+    Environment,
+    HashedSpeckle,
+    SequenceRecall,
+    SequenceRecallHidden,
+    SequenceRecallParams,
+    TMaze,
+    TMazeHidden,
+    TMazeParams,
+    paint,
+    perfect_actions,
+    play,
+)
+from longpass.figures import _style
+
+_LINE = "0.25"
+
+
+def draw(out: Path) -> list[Path]:
+    """Write tasks.png and tasks.svg into `out`."""
+    catch_hidden = CuedCatchHidden(
+        jnp.array([0, 1, 1, 0], jnp.int8), jnp.array([2] * 101, jnp.int8)
+    )
+    maze_hidden = TMazeHidden(jnp.int8(1), HashedSpeckle(jnp.array([1, 2], jnp.uint32)))
+    recall_hidden = SequenceRecallHidden(jnp.array([3, 1, 2, 4], jnp.int8))
+    # (environment, parameters, hidden draws, {what a frame shows: its number})
+    tasks: list[tuple[Environment[Any, Any, Any], Any, Any, dict[str, int]]] = [
+        (
+            CuedCatch(),
+            CuedCatchParams(),
+            catch_hidden,
+            {"teaching: this cue, bottom ball": 15, "trial: which ball was it?": 48},
+        ),
+        (
+            TMaze(),
+            TMazeParams(),
+            maze_hidden,
+            {
+                "chamber: the cue says right": 49,
+                "limbo: nothing to see": 150,
+                "maze: the right goal is near": 387,
+            },
+        ),
+        (
+            SequenceRecall(),
+            SequenceRecallParams(),
+            recall_hidden,
+            {"demonstration: one light is on": 60, "recall: the first light found": 365},
+        ),
+    ]
+    with _style.styled():
+        figure = _style.new(7.2, 8.0)
+        strips: Any = figure.subfigures(len(tasks), 1, height_ratios=[32, 25, 43])
+        for strip, (env, params, hidden, frames) in zip(strips, tasks, strict=True):
+            strip.suptitle(env.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+            episode = play(env, params, hidden, perfect_actions(env, params, hidden))
+            axes = strip.subplots(1, len(frames))
+            for axis, (title, frame) in zip(axes, frames.items(), strict=True):
+                _board(axis, paint(env.name, episode.boards[frame]), f"{title} (frame {frame})")
+        return _style.save(figure, out, "tasks")
+
+
+def _board(axis: Any, colours: np.ndarray, title: str) -> None:
+    """One board as squares, thin lines between them."""
+    rows, cols = colours.shape[:2]
+    axis.imshow(colours, interpolation="nearest", extent=(0, cols, rows, 0))
+    axis.set_xticks(range(cols + 1), labels=[])
+    axis.set_yticks(range(rows + 1), labels=[])
+    axis.grid(color=_LINE, linewidth=0.4)
+    axis.tick_params(length=0)
+    axis.set_title(title, fontsize=7)
+    axis.spines[:].set_visible(True)

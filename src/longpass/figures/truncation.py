@@ -1,0 +1,9 @@
+"""Score by truncation length: the paper's figure 4, from whatever records there are."""
+
+from pathlib import Path
+
+from longpass.figures._scores import draw_by
+
+
+def draw(out: Path, records: Path, suffix: str) -> list[Path]:
+    return draw_by("truncation", "truncation length (steps)", records, out, f"truncation{suffix}")

@@ -1,0 +1,155 @@
+"""Checkpoints: any pytree of arrays, exact to the bit, without pickle."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import jax
+import numpy as np
+
+from longpass.records._files import write_atomically
+
+_SETTINGS = "settings"  # the member that says which run the checkpoint is of
+Tree = TypeVar("Tree")
+
+
+class Checkpoints:
+    """The two latest checkpoints of a run, in a folder: `checkpoint.npz` and the one before.
+
+    A checkpoint is a pytree of arrays (keys of `jax.random.key` too) and the settings of its run.
+    It is read back only into a run of the same settings and the same names, shapes and dtypes.
+    Zip's checksums find damage; then the checkpoint before is taken.
+    """
+
+    def __init__(self, folder: Path):
+        self.latest = Path(folder) / "checkpoint.npz"
+        self.before = Path(folder) / "checkpoint-before.npz"
+
+    def exist(self) -> bool:
+        """Whether there is anything to resume from."""
+        return self.latest.exists() or self.before.exists()
+
+    def save(self, tree: Any, settings: dict[str, Any]) -> None:
+        """Write `tree` as the latest checkpoint; the latest so far becomes the one before."""
+        new = self.latest.with_name("checkpoint-new.npz")
+        write_atomically(new, lambda file: _write(file, tree, settings))
+        # At every moment one complete checkpoint has a name that `load` looks for.
+        if self.latest.exists():
+            self.latest.replace(self.before)
+        new.replace(self.latest)
+
+    def load(self, like: Tree, settings: dict[str, Any]) -> tuple[Tree, str | None]:
+        """Read the latest checkpoint that is not damaged.
+
+        **Arguments:**
+
+        - `like`: a pytree of arrays or `jax.ShapeDtypeStruct`s of the same structure.
+        - `settings`: those of the run.
+
+        **Returns:** (the checkpoint, a warning if it is not the latest one). ValueError if it is of
+        another run, or if there is none that is not damaged.
+        """
+        damage = None
+        for path in (self.latest, self.before):
+            try:
+                # NumPy leaves a file open if it is not an archive: it is opened here.
+                with path.open("rb") as file:
+                    members, found = _read(file)
+            except FileNotFoundError:
+                continue
+            except Exception as error:
+                # What a damaged archive raises depends on where it is damaged.
+                damage = f"{path} is damaged ({error})"
+                continue
+            tree = _fit(str(path), members, found, like, settings)
+            return tree, damage and f"{damage}: resuming from the one before, {path.name}"
+        raise ValueError(damage or f"there is no checkpoint in {self.latest.parent}")
+
+
+def to_bytes(tree: Any, settings: dict[str, Any]) -> bytes:
+    """What the file of a checkpoint would hold, for another process."""
+    file = io.BytesIO()
+    _write(file, tree, settings)
+    return file.getvalue()
+
+
+def from_bytes(data: bytes, like: Tree, settings: dict[str, Any] | None) -> Tree:
+    """What `to_bytes` was given.
+
+    **Arguments:**
+
+    - `data`: the bytes.
+    - `like`: as for `Checkpoints.load`.
+    - `settings`: those of the run; None if any run of this structure will do.
+    """
+    members, found = _read(io.BytesIO(data))
+    return _fit("the state", members, found, like, found if settings is None else settings)
+
+
+def _write(file: BinaryIO, tree: Any, settings: dict[str, Any]) -> None:
+    text = np.frombuffer(json.dumps(settings).encode(), np.uint8)
+    leaves: dict[str, Any] = {
+        name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()
+    }
+    np.savez(file, **{_SETTINGS: text, **leaves})
+
+
+def _read(file: BinaryIO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """(Arrays by name, settings)."""
+    with np.load(file, allow_pickle=False) as archive:
+        members = {name: archive[name] for name in archive.files}
+    return members, dict(json.loads(members.pop(_SETTINGS).tobytes()))
+
+
+def _fit(
+    path: str,
+    members: dict[str, np.ndarray],
+    found: dict[str, Any],
+    like: Tree,
+    settings: dict[str, Any],
+) -> Tree:
+    """The arrays in the structure of `like`, if they are of a run with these settings."""
+    for name in sorted({*found, *settings}):
+        if found.get(name) != settings.get(name):
+            raise ValueError(
+                f"{path} is of a run with {name} {found.get(name)!r}, this one has "
+                f"{settings.get(name)!r}: resume with the settings that it was begun with, or "
+                f"choose another folder"
+            )
+    names = _named(like)
+    if set(names) != set(members):
+        odd = sorted(set(names) ^ set(members))
+        raise ValueError(
+            f"{path} is of another network or version: {odd[0]} is in only one of them"
+        )
+    leaves = []
+    for name, leaf in names.items():
+        array, right = members[name], jax.eval_shape(_key_data, leaf)
+        if (array.shape, array.dtype) != (right.shape, right.dtype):
+            raise ValueError(
+                f"{path} is of another network or version: {name} has shape {array.shape} and "
+                f"dtype {array.dtype}, here {right.shape} and {right.dtype}"
+            )
+        leaves.append(_restore(array, leaf))
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def _named(tree: Any) -> dict[str, Any]:
+    return {
+        jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
+
+
+def _is_key(leaf: Any) -> bool:
+    dtype = getattr(leaf, "dtype", None)
+    return dtype is not None and jax.numpy.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def _key_data(leaf: Any) -> Any:
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _restore(array: np.ndarray, like: Any) -> jax.Array:
+    leaf = jax.numpy.asarray(array)
+    return jax.random.wrap_key_data(leaf) if _is_key(like) else leaf

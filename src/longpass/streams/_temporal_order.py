@@ -1,0 +1,50 @@
+"""Temporal order: which markers came, in which order, among a hundred distractors.
+
+Tasks 6a and 6b of Hochreiter and Schmidhuber (1997). Where the source does not say, ranges are
+inclusive and places count from 0, where the start symbol is.
+"""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from longpass.streams._stream import Sequence, Task, below, distractors
+
+ALPHABET = ("E", "B", "X", "Y", "a", "b", "c", "d")
+START, END, MARKER, DISTRACTOR = 0, 1, 2, 4  # X is MARKER, Y the next; a to d from DISTRACTOR on
+SHORTEST, LONGEST = 100, 110
+# First and last place that each marker may have.
+RANGES = {2: ((10, 20), (50, 60)), 3: ((10, 20), (33, 43), (66, 76))}
+
+
+def temporal_order(markers: int) -> Task:
+    """The task with two or three markers: 4 or 8 classes, such as XY."""
+    ranges = RANGES[markers]
+    noise = -(-LONGEST // 16)  # words of 16 distractors each
+
+    def sequence(key: PRNGKeyArray) -> Sequence:
+        words = jax.random.bits(key, (noise + 2 + markers,), jnp.uint32)
+        place = jnp.arange(LONGEST)
+        symbols = distractors(words[:noise], LONGEST, DISTRACTOR)
+        length = SHORTEST + below(words[noise], LONGEST - SHORTEST + 1)
+        label = below(words[noise + 1], 2**markers)
+        for n, (first, last) in enumerate(ranges):
+            # The first marker is the label's highest bit: 01 is XY.
+            marker = MARKER + (label >> (markers - 1 - n) & 1)
+            at = first + below(words[noise + 2 + n], last - first + 1)
+            symbols = jnp.where(place == at, marker.astype(jnp.uint8), symbols)
+        symbols = jnp.where(place == 0, jnp.uint8(START), symbols)
+        symbols = jnp.where(place == length - 1, jnp.uint8(END), symbols)
+        return Sequence(symbols, length, label)
+
+    return Task(
+        name={2: "two-markers", 3: "three-markers"}[markers],
+        alphabet=ALPHABET,
+        classes=tuple("".join(word) for word in itertools.product("XY", repeat=markers)),
+        shortest=SHORTEST,
+        longest=LONGEST,
+        symbols=40_000_000,
+        sequence=sequence,
+    )

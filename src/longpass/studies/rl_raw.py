@@ -1,9 +1,0 @@
-"""The figure `rl` without smoothing, as the paper's appendix C has it."""
-
-from pathlib import Path
-
-from longpass.studies import rl
-
-
-def draw(out: Path, records: Path | None = None, suffix: str = "") -> list[Path]:
-    return rl.draw(out, records, suffix, raw=True)

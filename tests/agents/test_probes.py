@@ -1,0 +1,112 @@
+"""What must be learned is known: every memory passes the probes that it can pass."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from longpass.agents import AgentSettings, Hyper, Impala, conditioning
+from longpass.networks import ActorCritic
+from tests.agents.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
+
+FAMILIES = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))
+    for name in ("chain", "parallel", "lstm", "gru")
+]
+# Programs of the tests run for a moment and compile for long.
+QUICK_COMPILE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+BLOCK, FAR = 2, 24
+# Each kind with its episodes' length: the bit is asked for within gradients' reach, and far beyond.
+KINDS = jnp.array([VALUE_ONLY, ACTION_ONLY, DELAYED, RECALL, RECALL], jnp.int32)
+LENGTHS = jnp.array([1, 1, 3, BLOCK, FAR], jnp.int32)
+UPDATES = 120
+SETTINGS = AgentSettings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagger=30)
+
+
+def build(family, key):
+    return ActorCritic(
+        family,
+        (1, 1, 4),
+        pools=5,
+        pool_size=16,
+        viewport_size=8,
+        summary_size=32,
+        size=32,
+        **conditioning(family),
+        key=key,
+    )
+
+
+@functools.cache
+def trained(family):
+    """(Returns by probe and update, values by probe of frames 0 [bit 0, bit 1] and the last one).
+
+    The probes are a population: one program, mapped over kinds and hyper-parameters.
+    """
+
+    def train(kind, length, hyper, key):
+        params = ProbeParams(kind, length)
+        learner = Impala(Probe(), params, functools.partial(build, family), SETTINGS)
+        state, told = jax.lax.scan(
+            lambda state, _: learner.update(state, hyper), learner.init(key), length=UPDATES
+        )
+        network = state.weights.network
+        boards = jnp.eye(4, dtype=jnp.uint8)[:, None, None, :]
+        empty = network.initial_state()
+        _, _, first = jax.vmap(lambda board: network.step(empty, board))(boards)
+        # An episode of three frames with a bit of 1: what is the last one worth, remembered so?
+        _, _, values = network.unroll(empty, boards[jnp.array([2, 0, 3])])
+        return jnp.nanmean(told.scores, axis=(1, 2)), jnp.append(first[1:3], values)
+
+    count = len(KINDS)
+    hyper = Hyper(
+        learning_rate=jnp.full(count, 5e-3),
+        entropy_cost=jnp.full(count, 5e-3),
+        discount=jnp.array([0.9, 0.9, 0.5, 0.9, 0.95]),
+        epsilon=jnp.full(count, 1e-5),
+        clip_norm=jnp.full(count, 1.0),
+        baseline_cost=jnp.full(count, 0.5),
+        halvings=jnp.zeros(count),
+        reward_scale=jnp.ones(count),
+    )
+    run = jax.jit(jax.vmap(train), compiler_options=QUICK_COMPILE)
+    returns, values = run(KINDS, LENGTHS, hyper, jax.random.split(jax.random.key(0), count))
+    return np.asarray(returns), np.asarray(values)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_values_are_learned(family):
+    _, values = trained(family)
+    np.testing.assert_allclose(values[0, :2], [0.0, 1.0], atol=0.05)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_paying_action_is_learned(family):
+    returns, _ = trained(family)
+    assert returns[1, :3].mean() < 0.6
+    assert returns[1, -10:].mean() > 0.95
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_delayed_reward_is_discounted(family):
+    _, values = trained(family)
+    np.testing.assert_allclose(values[2, 2:], [0.25, 0.5, 1.0], atol=0.08)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_bit_within_the_block_is_remembered(family):
+    returns, _ = trained(family)
+    assert returns[3, -10:].mean() > 0.95
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_bit_beyond_the_block_is_remembered_by_pools_alone(family):
+    """Gradients reach back 2 steps, the bit lies 23 back."""
+    returns, _ = trained(family)
+    late = np.nanmean(returns[4, -20:])
+    if family in ("chain", "parallel"):
+        assert late > 0.9
+    else:
+        assert late < 0.7

@@ -1,0 +1,213 @@
+"""`train`, `evaluate`, `film` and `figure` of agents, as a user meets them."""
+
+import io
+import json
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from PIL import Image
+from rich.console import Console
+
+from longpass._settings import AgentFields
+from longpass.agents import Config, Progress, _evaluation, configure, curve
+from longpass.cli import _panel, main
+from longpass.records import Checkpoints
+from tests.cli.test_cli import run
+
+# The commands share a run, and its program with tests/learners/test_runs.py.
+pytestmark = pytest.mark.xdist_group("runs")
+TASK = ("cued-catch", "--num-trials", "3", "--initial-cue-duration", "1", "--reward-free-trials")
+TASK = (*TASK, "0")
+SMALL = ("--pool-size", "8", "--viewport-size", "4", "--summary-size", "8", "--envs", "4")
+SMALL = (*SMALL, "--rollout", "20", "--block-every", "5", "--slices", "2", "--dispatch", "2")
+SMALL = (*SMALL, "--writer", "slow", "--lag", "1", "--pools", "3")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a short run."""
+    folder = tmp_path_factory.mktemp("run")
+    main(["train", *TASK, *SMALL, "--steps", "600", "--out", str(folder), "--tensorboard"])
+    return folder
+
+
+def test_train_says_what_came_of_it(trained, capsys):
+    code, out, _ = run(
+        capsys, "train", *TASK, *SMALL, "--steps", 900, "--out", trained, "--resume", "--json"
+    )
+    assert code == 0
+    result = json.loads(out)
+    assert (result["steps"], result["updates"], result["return_max"]) == (960, 12, 3.0)
+    assert result["episodes"] == curve(trained)[-1]["episodes"] > 25
+    assert 0.0 < result["return_mean"] < 3.0
+    assert result["seconds"] > 0
+    assert list((trained / "tensorboard").iterdir())
+
+
+def test_flags_that_are_not_given_are_the_defaults_of_the_task():
+    maze = configure("t_maze", {}, AgentFields(block_every=100))
+    # One pool more than reach 390 steps; V-trace looks over the whole rollout.
+    assert (maze.network["pools"], maze.settings.slices, maze.hyper["discount"]) == (9, 1, 0.99)
+    catch = configure("cued_catch", {}, AgentFields(block_every=100, learning_rate=0.5))
+    assert (catch.network["pools"], catch.settings.slices, catch.hyper["discount"]) == (9, 3, 0.8)
+    assert catch.hyper["learning_rate"] == 0.5
+    assert (catch.network["writer"], catch.network["normalise"]) == ("frozen", "layer")
+    paper = configure("cued_catch", {}, AgentFields(paper=True, embedding="sparse")).network
+    forms = [paper[name] for name in ("writer", "embedding", "normalise")]
+    assert forms == ["learned", "sparse", "none"]
+    lstm = configure("cued_catch", {}, AgentFields(memory="lstm")).network
+    assert (lstm["writer"], lstm["normalise"]) == ("frozen", "none")
+    lights = configure("sequence_recall", {}, AgentFields())
+    assert (lights.network["embedding"], lights.settings.lambda_) == ("centred", 0.7)
+    assert (catch.network["embedding"], catch.settings.lambda_) == ("sparse", 1.0)
+    assert configure("sequence_recall", {}, AgentFields(lambda_=0.0)).settings.lambda_ == 0.0
+
+
+def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):
+    begun = tmp_path / "run"
+    shutil.copytree(trained, begun)
+    code, out, _ = run(capsys, "train", "--resume", "--out", begun, "--steps", 1280, "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert (told["task"], told["steps"]) == ("cued_catch", 1280)
+    code, _, err = run(capsys, "train", "--resume", "--out", begun, "--memory", "lstm")
+    assert code == 1
+    assert "takes every setting of the agent from the run" in err
+
+
+def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
+    """SIGTERM after the second call: the call is finished, saved, and the exit says stopped."""
+    shown = []
+
+    def show(self, progress):
+        shown.append(progress.updates)
+        if len(shown) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(_panel.Panel, "show", show)
+    before = signal.getsignal(signal.SIGTERM)
+    code, out, _ = run(capsys, "train", *TASK, *SMALL, "--steps", 1e6, "--out", tmp_path)
+    assert code == 130
+    assert "--resume" in out
+    assert shown == [2, 4]
+    assert int(np.load(tmp_path / "checkpoint.npz")["['training'].updates"]) == 4
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_panel_tells_how_it_goes(trained):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=80)
+    metrics = dict.fromkeys(("entropy", "policy_loss", "baseline_loss", "gradient_norm"), 0.25)
+    scores = np.linspace(0.0, 1.0, 400, dtype=np.float32)
+    with _panel.Panel(console, Config.load(trained), 1e6) as panel:
+        for steps in (1000, 2000):
+            panel.show(Progress(1, steps, 400, 1.0, scores, metrics))
+    shown = text.getvalue()
+    for part in ("2,000 of 1,000,000", "0.876 of 3.000", "0.500 of 3.000", "entropy", "time left"):
+        assert part in shown
+    quiet = io.StringIO()
+    with _panel.Panel(Console(file=quiet), Config.load(trained), 1e6) as panel:
+        panel.show(Progress(1, 1000, 400, 1.0, scores, metrics))
+    assert quiet.getvalue() == ""
+
+
+def test_evaluate(trained, capsys):
+    code, out, _ = run(capsys, "evaluate", trained, "--episodes", 30, "--json")
+    assert code == 0
+    result = json.loads(out)
+    for kind in ("greedy", "sampled"):
+        told = result[kind]
+        assert told["worst"] <= told["low"] <= told["mean"] <= told["high"] <= told["best"] <= 3.0
+    assert result["return_max"] == 3.0
+
+
+def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
+    files = [tmp_path / name for name in ("policy.gif", "scripted.gif")]
+    for path, policy in zip(files, (trained, "scripted"), strict=True):
+        code, out, _ = run(capsys, "film", *TASK, "--policy", policy, "-o", path, "--json")
+        assert code == 0
+        assert json.loads(out)["steps"] == 24
+    with Image.open(files[0]) as film, Image.open(files[1]) as plain:
+        assert film.size[1] == plain.size[1]
+        assert film.size[0] > plain.size[0]
+        film.seek(20)
+        beside = np.asarray(film.convert("RGB"))[:98, plain.size[0] :]
+    assert len(np.unique(beside.reshape(-1, 3), axis=0)) > 5
+    code, _, err = run(capsys, "film", "t-maze", "--policy", trained, "-o", tmp_path / "no.gif")
+    assert code == 1
+    assert "trained on cued_catch: it must be a run on t_maze" in err
+
+
+@pytest.mark.parametrize("name", ["learning", "conditioning"])
+def test_figures_of_runs(trained, tmp_path, capsys, name):
+    code, out, _ = run(capsys, "figure", name, trained, "--out", tmp_path, "--json")
+    assert code == 0
+    assert json.loads(out)["name"] == name
+    assert imread(tmp_path / f"{name}.png")[..., :3].std() > 0.02
+    label = {"learning": "chain, gradients over 5", "conditioning": "slow writer, sparse, layer"}
+    assert label[name] in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_any_gymnasium_environment(tmp_path, capsys):
+    flags = ("--gym", "CartPole-v1", "--memory", "gru", "--size", "8", "--envs", "4")
+    flags = (*flags, "--rollout", "20", "--block-every", "10", "--dispatch", "2")
+    code, out, _ = run(capsys, "train", *flags, "--steps", 640, "--out", tmp_path, "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["steps"] == 640
+    assert result["return_max"] is None
+    # Random play keeps the pole up for about 20 steps.
+    assert 5 < result["return_mean"] < 60
+    code, out, _ = run(capsys, "evaluate", tmp_path, "--episodes", 3, "--json")
+    assert code == 0
+    assert json.loads(out)["sampled"]["mean"] > 5
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ((), 1, "name a task (cued-catch, t-maze, sequence-recall) or a --gym"),
+        (("t-maze", "--gym", "CartPole-v1"), 1, "not both"),
+        (("chess",), 2, "chess"),
+        (("t-maze", "--memory", "tape"), 2, "tape"),
+        (("t-maze", "--block-every", "400"), 1, "block_every is 400: it must be at most 300"),
+        (("t-maze", "--slices", "7"), 1, "slices is 7: it must divide the rollout, which is 300"),
+        (("t-maze", "--memory", "lstm", "--normalise", "layer"), 1, "it must be 'none' for lstm"),
+        (("t-maze", "--discount", "1.5"), 1, "discount is 1.5: it must be 0 to 1"),
+        (("t-maze", "--limbo-time", "2"), 1, "limbo_time is 2: it must be"),
+        (("t-maze", "--steps", "0"), 1, "steps is 0.0: it must be finite and above 0"),
+        (("t-maze", "--actors", "2"), 1, "actors is 2: only the engine 'ray' has that"),
+        (("t-maze", "--engine", "ray", "--lag", "2"), 1, "lag is 2: it must be 0 for the engine"),
+        (("--gym", "Nowhere-v0"), 1, "gym is 'Nowhere-v0': Gymnasium cannot make it"),
+        (("--gym", "Pendulum-v1"), 1, "they must be Discrete"),
+    ],
+)
+def test_bad_input_is_named_before_any_work(tmp_path, capsys, args, code, message, unchecked_types):
+    out = tmp_path / "run"
+    status, _, err = run(capsys, "train", *args, "--out", out)
+    assert status == code
+    assert message in err
+    assert not Checkpoints(out).exist()
+    assert not (out / "records.jsonl").exists()
+
+
+def test_what_is_no_run_is_refused(tmp_path, capsys):
+    for command in (("evaluate", tmp_path), ("figure", "learning", tmp_path)):
+        code, _, err = run(capsys, *command)
+        assert code == 1
+        assert "it must be the folder of a run" in err
+    code, _, err = run(capsys, "figure", "learning")
+    assert code == 1
+    assert "no runs named" in err
+
+
+def test_the_interval_is_around_the_mean_and_narrows():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(size=20), rng.normal(size=2000)
+    widths = [np.diff(_evaluation.interval(scores))[0] for scores in (few, many)]
+    assert widths[1] == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.1)
+    assert widths[0] > 5 * widths[1]

@@ -1,0 +1,133 @@
+"""The console script: JSON, files, messages and exit codes."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from longpass.cli import main
+from longpass.figures import impulse, memory_trace
+
+
+def run(capsys, *args):
+    """(Exit code, standard output, standard error) of `longpass args`."""
+    code = 0
+    try:
+        main([str(arg) for arg in args])
+    except SystemExit as stop:
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_help_is_a_tour_and_is_quick_to_import():
+    script = (
+        "import sys, longpass.cli; sys.exit('jax' in sys.modules or 'matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+    done = subprocess.run(
+        [Path(sys.executable).parent / "longpass", "--help"], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "A tour:" in done.stdout
+    for command in ("pools", "figure", "reproduce"):
+        assert f"longpass {command}" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["impulse", "frequency", "memory-trace", "schematic", "tasks"])
+def test_figure_writes_png_and_svg(capsys, tmp_path, name):
+    code, out, _ = run(capsys, "figure", name, "--out", tmp_path / "new" / "folder", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["name"] == name
+    png, svg = map(Path, result["files"])
+    assert sorted(path.name for path in png.parent.iterdir()) == [f"{name}.png", f"{name}.svg"]
+    picture = imread(png)
+    assert min(picture.shape[:2]) >= 800
+    assert picture[..., :3].std() > 0.02, "nothing is drawn"
+    assert ET.parse(svg).getroot().tag.endswith("svg")
+
+
+def test_figures_are_equal_every_time(capsys, tmp_path):
+    for folder in ("a", "b"):
+        assert run(capsys, "figure", "frequency", "--out", tmp_path / folder)[0] == 0
+    for kind in ("png", "svg"):
+        one, other = (tmp_path / folder / f"frequency.{kind}" for folder in "ab")
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_pools_for_a_horizon(capsys):
+    code, out, _ = run(capsys, "pools", "--horizon", 300, "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["pools"] == 8
+    assert result["mean_delay"][-1] == pytest.approx(502)
+    assert result["peak_delay"][-1] == 317
+
+
+def test_without_json_a_table_is_printed(capsys):
+    code, out, _ = run(capsys, "pools", "--pools", 3)
+    assert code == 0
+    assert "mean delay" in out
+    assert "\x1b" not in out, "no escape codes when piped"
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("pools", "--base", "1"), 1, "base is 1.0: it must be finite and above 1"),
+        (("pools", "--pools", "0"), 1, "pools is 0"),
+        (("pools", "--pools", "3", "--horizon", "3"), 1, "give one"),
+        (("figure", "sunset"), 2, "sunset"),
+        (("paint",), 2, "paint"),
+        ((), 2, "Missing subcommand"),
+    ],
+)
+def test_bad_input_is_named_and_fails(capsys, args, code, message):
+    status, out, err = run(capsys, *args, *(["--json"] if args and code == 1 else []))
+    assert status == code
+    assert message in err
+    assert out == ""
+
+
+def test_golden_episodes_match_in_single_precision_too():
+    """The tests run in double precision; users mostly do not."""
+    golden = Path(__file__).parent / "golden"
+    done = subprocess.run(
+        [Path(sys.executable).parent / "longpass", "replay", golden, "--json"],
+        capture_output=True,
+        text=True,
+    )
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["equal"], result["skipped"]) == (0, 52, 6)
+
+
+def test_out_that_is_a_file_is_refused(capsys, tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    status, _, err = run(capsys, "figure", "impulse", "--out", tmp_path / "taken")
+    assert status == 1
+    assert "which is a file: it must be a folder" in err
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_impulse_figure_shows_tiles_for_the_chain_only():
+    settings = impulse.Settings()
+    chain, bank = (impulse.responses(settings, wiring) for wiring in ("chain", "parallel"))
+    assert np.all(np.diff(chain.argmax(axis=1)) > 0)
+    assert np.all(bank.argmax(axis=1) == 0)
+
+
+def test_memory_trace_tells_anagrams_apart_by_several_pools():
+    """Appendix A: a single pool may miss the difference for a while, but never all at once."""
+    settings = memory_trace.Settings()
+    one, _, anagram = (memory_trace.trace(text, settings) for text in memory_trace.TEXTS)
+    difference = np.abs(one - anagram).max(axis=2)
+    relative = difference / difference.max(axis=0)
+    after = relative[30:100]
+    assert np.any(after[:, -1].min() < 0.1)
+    assert np.all(after.max(axis=1) > 0.02)

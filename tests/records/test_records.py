@@ -1,0 +1,103 @@
+"""Records are only added to; a torn last line costs that line and nothing else."""
+
+import json
+import os
+
+import pytest
+
+from longpass.records import Records, folder, provenance, write_whole
+
+
+def test_records_come_back_in_order(tmp_path):
+    records = Records(tmp_path / "runs.jsonl")
+    assert records.read() == []
+    records.append([{"run": 0}, {"run": 1, "curve": [0.5, 0.25]}])
+    records.append([{"run": 2}])
+    assert records.read() == [{"run": 0}, {"run": 1, "curve": [0.5, 0.25]}, {"run": 2}]
+
+
+def test_a_file_is_not_read_again_for_every_record(tmp_path, monkeypatch):
+    records = Records(tmp_path / "runs.jsonl")
+    records.append([{"run": 0}])
+    reads = []
+    parse = records._parse
+    monkeypatch.setattr(records, "_parse", lambda: reads.append(1) or parse())
+    records.append([{"run": 1}])
+    assert not reads
+    # Unless something else was there in between.
+    with records.path.open("ab") as file:
+        file.write(b'{"run"')
+    records.append([{"run": 2}])
+    assert reads
+    assert records.read() == [{"run": 0}, {"run": 1}, {"run": 2}]
+
+
+def test_a_line_cut_anywhere_costs_only_itself(tmp_path):
+    line = json.dumps({"run": 2, "name": "é"}, ensure_ascii=False).encode() + b"\n"
+    for cut in range(len(line)):
+        records = Records(tmp_path / f"{cut}.jsonl")
+        records.append([{"run": 0}, {"run": 1}])
+        with records.path.open("ab") as file:
+            file.write(line[:cut])
+        assert records.torn() == (cut > 0)
+        assert records.read() == [{"run": 0}, {"run": 1}]
+        records.append([{"run": 3}])
+        assert records.read() == [{"run": 0}, {"run": 1}, {"run": 3}]
+        assert not records.torn()
+        if cut:
+            torn = records.path.with_name(records.path.name + ".torn")
+            assert torn.read_bytes() == line[:cut] + b"\n"
+
+
+def test_a_broken_line_inside_is_not_ours(tmp_path):
+    records = Records(tmp_path / "runs.jsonl")
+    records.path.write_text('{"run": 0}\nhello\n{"run": 1}\n')
+    with pytest.raises(ValueError, match=r"line 2 of .* is not a record"):
+        records.read()
+    with pytest.raises(ValueError, match="line 2"):
+        records.append([{"run": 3}])
+    assert records.path.read_text().endswith('{"run": 1}\n')
+
+
+def test_records_refuse_what_json_cannot_hold(tmp_path):
+    records = Records(tmp_path / "runs.jsonl")
+    with pytest.raises(ValueError, match="JSON"):
+        records.append([{"run": 0}, {"score": float("nan")}])
+    assert not records.path.exists()
+
+
+def test_a_file_is_whole_or_as_before(tmp_path):
+    path = tmp_path / "a"
+    write_whole(path, lambda file: file.write(b"first"))
+
+    def fail(file):
+        file.write(b"sec")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, fail)
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_must_be_one(tmp_path):
+    assert folder("out", tmp_path / "a" / "b").is_dir()
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(ValueError, match=r"out is .*which is a file: it must be a folder"):
+        folder("out", file)
+    with pytest.raises(ValueError, match="which is a file"):
+        folder("out", file / "below")
+
+
+def test_a_folder_must_be_writable(tmp_path, monkeypatch):
+    # Asked of the system, not tried: root, as whom many containers run, may write anywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(ValueError, match="that you may write to"):
+        folder("out", tmp_path)
+
+
+def test_provenance_names_what_ran():
+    found = provenance()
+    assert set(found) == {"version", "commit", "jax", "machine", "date"}
+    assert found["machine"].endswith("cores")
