@@ -1,4 +1,4 @@
-"""Settings declared once: frozen dataclasses whose fields carry type, default, bounds and docstring.
+"""Settings declared once, as frozen dataclasses: type, default, bounds and docstring per field.
 
 The command line, the checks, the records and the tables in the documentation are derived from the
 declaration. Nothing here imports JAX, so that `longpass CMD --help` answers quickly.

@@ -14,7 +14,7 @@ from longpass.agents._gymnasium import HostImpala
 from longpass.agents._impala import Impala
 from longpass.agents._settings import AgentSettings, Hyper
 from longpass.networks import ActorCritic
-from longpass.records import write_whole
+from longpass.records import write_atomically
 
 WORLDS: dict[str, tuple[envs.Environment[Any, Any, Any], type]] = {
     "cued_catch": (envs.CuedCatch(), envs.CuedCatchParams),
@@ -95,7 +95,7 @@ class Config:
 
     def save(self, folder: Path) -> None:
         """Write settings.json into the run's folder."""
-        write_whole(folder / _FILE, lambda file: file.write(self.text().encode()))
+        write_atomically(folder / _FILE, lambda file: file.write(self.text().encode()))
 
     def text(self) -> str:
         """All settings as a JSON object, for `parse`."""

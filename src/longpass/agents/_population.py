@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from longpass.agents import Round
 from longpass.agents._estimate import estimate_round
 from longpass.agents._population_plan import Members
+from longpass.agents._rounds import Round
 from longpass.agents._selection import decide
 from longpass.jobs._engine import Engine, Job, Update
-from longpass.records import Records, folder, provenance, write_whole
-from longpass.records._folders import alone, refuse_foreign
+from longpass.records import Records, make_folder, provenance, write_atomically
+from longpass.records._folders import hold_folder, refuse_foreign
 
 _PLAN = "population.json"
 _AT_ONCE = 64  # jobs given to an engine: each holds states of megabytes
@@ -32,12 +32,12 @@ class Population:
     def __init__(self, plan: Members, out: Path, *, resume: bool = False):
         """ValueError if the plan is impossible or the folder is of something else."""
         plan.check()
-        self.plan, self.out = plan, folder("out", out)
+        self.plan, self.out = plan, make_folder("out", out)
         self.configs = [plan.member(i) for i in range(plan.members)]
         self.audit = Records(self.out / "audit.jsonl")
         self._claim(resume)
         for member, config in enumerate(self.configs):
-            place = folder("out", self.folder(member))
+            place = make_folder("out", self.folder(member))
             config.save(place)
             if not self.records(member).read():
                 begin = {"event": "begin", "member": member, **config.about(), **provenance()}
@@ -70,7 +70,7 @@ class Population:
                     )
         members = [{"seed": config.seed, **config.hyper} for config in self.configs]
         text = json.dumps({"plan": planned, "members": members, "provenance": about}, indent=1)
-        write_whole(path, lambda file: file.write(f"{text}\n".encode()))
+        write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
 
     def folder(self, member: int) -> Path:
         """The folder of a member's run."""
@@ -118,13 +118,13 @@ class Population:
         if task.number not in [line["round"] for line in rounds]:
             records.append(result["records"])
         checkpoint = self.folder(member) / "checkpoint.npz"
-        write_whole(checkpoint, lambda file: file.write(state))
+        write_atomically(checkpoint, lambda file: file.write(state))
         arrays = {
             "state": np.frombuffer(state, np.uint8),
             "scores": np.array(result["scores"], np.float32),
         }
         path = self._path(member, task.number)
-        write_whole(path, lambda file: np.savez(file, **arrays))
+        write_atomically(path, lambda file: np.savez(file, **arrays))
 
     def summary(self) -> list[dict[str, Any]]:
         """How each member is: its hyper-parameters, its last round's mean, how often it copied."""
@@ -207,7 +207,7 @@ def carry_out(populations: Sequence[Population], engine: Engine) -> Generator[Up
     """
     with contextlib.ExitStack() as locks:
         for population in populations:
-            locks.enter_context(alone(population.out, "population"))
+            locks.enter_context(hold_folder(population.out))
         failed: set[int] = set()
         while True:
             jobs: list[Job] = []

@@ -9,7 +9,7 @@ import numpy as np
 from longpass import _checks
 from longpass._names import OptimiserState
 from longpass._settings import PopulationFields
-from longpass.agents import Config
+from longpass.agents._config import Config
 
 # Each is drawn evenly in its logarithm, from the common value divided by this to it times this.
 # What is bound to the task (discount, clipping, the network's form) is the same for all.

@@ -5,7 +5,7 @@ from typing import Any
 
 from longpass._names import AgentStudy, Family, Preset
 from longpass._settings import AgentFields
-from longpass.agents import configure
+from longpass.agents._configure import configure
 from longpass.agents._population_plan import Members
 
 # In each task's figure: memories, and how often gradients are blocked.

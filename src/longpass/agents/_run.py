@@ -15,7 +15,7 @@ from longpass.agents._impala import Training, Update
 from longpass.agents._progress import Progress, saved, to_save
 from longpass.agents._settings import Hyper
 from longpass.networks import ActorCritic
-from longpass.records import Checkpoints, Records, folder, provenance
+from longpass.records import Checkpoints, Records, make_folder, provenance
 
 RECORDS = "records.jsonl"
 
@@ -51,7 +51,7 @@ class Run:
     def __init__(
         self, config: Config, path: Path, *, resume: bool = False, trainer: Trainer | None = None
     ):
-        self.config, self._hyper, self.folder = config, config.hypers(), folder("out", path)
+        self.config, self._hyper, self.folder = config, config.hypers(), make_folder("out", path)
         self.checkpoints, self.records = Checkpoints(path), Records(path / RECORDS)
         if not resume and (self.checkpoints.exist() or self.records.path.exists()):
             raise ValueError(
@@ -126,7 +126,7 @@ class Run:
 
     def _explain(self, broken: list[str]) -> None:
         progress, hyper = self.progress, self.config.hyper
-        where = folder("out", self.folder / "diverged")
+        where = make_folder("out", self.folder / "diverged")
         Checkpoints(where).save(to_save(self.state, self.progress), self.config.about())
         self.records.append([{"event": "diverged", "updates": progress.updates, "what": broken}])
         raise Diverged(

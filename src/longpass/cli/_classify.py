@@ -105,9 +105,9 @@ class _Place:
     """The folder of a run: checkpoints while it learns, one record when it is done."""
 
     def __init__(self, out: Path, settings: "StreamSettings", resume: bool):
-        from longpass.records import Checkpoints, Records, folder
+        from longpass.records import Checkpoints, Records, make_folder
 
-        self.out = folder("out", out)
+        self.out = make_folder("out", out)
         self._about = settings.to_dict()
         self._checkpoints = Checkpoints(self.out)
         self._records = Records(self.out / "runs.jsonl")

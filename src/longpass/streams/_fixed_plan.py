@@ -5,8 +5,9 @@ import functools
 from typing import Any
 
 from longpass import _checks
+from longpass._names import TaskName
 from longpass.networks import Family
-from longpass.streams import StreamSettings, TaskName
+from longpass.streams._settings import StreamSettings
 
 # Where a memory does better than with the defaults. Gated ones forget again what they have
 # learned over long truncations if their steps are as large as the pools'.

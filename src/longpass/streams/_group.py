@@ -13,10 +13,10 @@ import optax
 from jaxtyping import PRNGKeyArray
 
 from longpass.networks import Classifier
-from longpass.streams import Cursor, Stream, Task, begin
 from longpass.streams._flat_weights import Layout, weights_of
 from longpass.streams._readout import form_of
 from longpass.streams._settings import StreamSettings
+from longpass.streams._stream import Cursor, Stream, Task, begin
 from longpass.streams._update import (
     Hyper,
     Learner,

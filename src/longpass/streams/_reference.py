@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from longpass.streams import NO_LABEL, Stream
 from longpass.streams._flat_weights import Layout
+from longpass.streams._stream import NO_LABEL, Stream
 
 
 class PlainLearner(NamedTuple):

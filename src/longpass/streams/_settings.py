@@ -7,7 +7,8 @@ from longpass import _checks
 from longpass._settings import StreamFields
 from longpass.memory import Normalise
 from longpass.networks import Family
-from longpass.streams import Task, make
+from longpass.streams._stream import Task
+from longpass.streams._tasks import make
 
 _POOLED = ("chain", "parallel")
 

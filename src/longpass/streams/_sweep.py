@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from longpass.jobs._engine import Engine, Job, Update
-from longpass.records import Records, folder, write_whole
-from longpass.records._folders import alone, refuse_foreign
+from longpass.records import Records, make_folder, write_atomically
+from longpass.records._folders import hold_folder, refuse_foreign
 from longpass.streams._fixed_plan import Comparison
 from longpass.streams._plan import Plan
 
@@ -23,7 +23,7 @@ class Sweep:
         """ValueError if the plan is impossible or the folder is of something else."""
         plan.check()
         self.plan = plan
-        self.out = folder("out", out)
+        self.out = make_folder("out", out)
         self.records = Records(self.out / "runs.jsonl")
         self._claim()
         self.warning = None
@@ -40,7 +40,7 @@ class Sweep:
         if not path.exists():
             refuse_foreign(self.out, "plan.json", "a sweep")
             text = json.dumps(planned, indent=1) + "\n"
-            write_whole(path, lambda file: file.write(text.encode()))
+            write_atomically(path, lambda file: file.write(text.encode()))
             return
         try:
             found = json.loads(path.read_text())
@@ -68,7 +68,7 @@ class Sweep:
 
     def carry_out(self, engine: Engine) -> Generator[Update]:
         """Do what is left, recording runs as they finish; yields news."""
-        with alone(self.out, "sweep"):
+        with hold_folder(self.out):
             done = self.done()
             for update in engine.carry_out(self.left()):
                 if update.records is not None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from longpass.records import provenance
-from longpass.streams import Group, StreamSettings
+from longpass.streams._group import Group
+from longpass.streams._settings import StreamSettings
 
 # Called about once a second with (share done, smoothed accuracy of each run).
 Watch = Callable[[float, list[float]], None]

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from longpass.streams import NO_LABEL, Cursor, Stream, Task, read
 from longpass.streams._flat_weights import Layout
 from longpass.streams._readout import AbstractForm, Chunk, Slots
+from longpass.streams._stream import NO_LABEL, Cursor, Stream, Task, read
 
 SMOOTHING = 0.98
 IN_A_ROW = 2000  # the criterion of 1997
