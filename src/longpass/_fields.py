@@ -165,3 +165,35 @@ def _docstrings(cls: type) -> dict[str, str]:
                 assert isinstance(text.value, ast.Constant)
                 found[field.target.id] = " ".join(str(text.value.value).split())
     return found
+
+
+def replace_settings(settings: Settings, values: dict[str, Any]) -> Settings:
+    """`settings` with other values for some fields, its own or those of nested settings.
+
+    **Arguments:**
+
+    - `settings`: an instance of a settings dataclass. No two fields in it have the same name.
+    - `values`: new values by field name. ValueError for a name that is not a setting.
+    """
+    changes: dict[str, Any] = {}
+    left = dict(values)
+    for field in describe_fields(type(settings)):
+        inner = getattr(settings, field.name)
+        if dataclasses.is_dataclass(inner) and not isinstance(inner, type):
+            own = {name: left.pop(name) for name in list(left) if name in all_names(type(inner))}
+            if own:
+                changes[field.name] = replace_settings(inner, own)
+        elif field.name in left:
+            changes[field.name] = left.pop(field.name)
+    if left:
+        raise ValueError(f"{min(left)} is not a setting of {type(settings).__name__}")
+    return dataclasses.replace(settings, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def all_names(cls: type) -> set[str]:
+    """The names of all fields of a settings dataclass, nested ones included."""
+    names: set[str] = set()
+    for field in describe_fields(cls):
+        inner = field.type
+        names |= all_names(inner) if dataclasses.is_dataclass(inner) else {field.name}
+    return names

@@ -1,0 +1,56 @@
+"""Flags made from settings: every one may be left out, and what was given is known."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from typing import Annotated, Any, Literal, Union
+
+import tyro
+
+from longpass._fields import FieldInfo, describe_fields, flag_name
+
+Overrides = dict[str, Any]
+"""Settings that were given on the command line, by field name."""
+_UNSET = "default"
+
+
+def optional_flags(cls: type, defaults: Callable[[str], str]) -> Any:
+    """The annotation of a command's field that takes any settings of `cls`, all optional.
+
+    **Arguments:**
+
+    - `cls`: a settings dataclass; nested ones are flattened.
+    - `defaults`: says in words what a setting is if its flag is left out.
+
+    **Returns:** an annotation for tyro. The field's value is an `Overrides` with what was given.
+    """
+    fields = [field for field in _flatten(cls)]
+
+    def collect(**values: Any) -> Overrides:
+        return {name: value for name, value in values.items() if value != _UNSET}
+
+    hints = {field.name: _annotation(field, defaults(field.name)) for field in fields}
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_UNSET, annotation=hint)
+        for name, hint in hints.items()
+    ]
+    collect.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    collect.__annotations__ = {**hints, "return": Overrides}
+    collect.__doc__ = cls.__doc__
+    return tyro.conf.arg(constructor=collect)
+
+
+def _flatten(cls: type) -> list[FieldInfo]:
+    flat: list[FieldInfo] = []
+    for field in describe_fields(cls):
+        flat += _flatten(field.type) if is_dataclass(field.type) else [field]
+    return flat
+
+
+def _annotation(field: FieldInfo, default: str) -> Any:
+    kinds = (field.type, None, Literal[_UNSET]) if field.optional else (field.type, Literal[_UNSET])
+    text = f"{field.help} By default {default}." if default else field.help
+    return Annotated[
+        Union[kinds],  # noqa: UP007 (built from a tuple)
+        tyro.conf.arg(name=flag_name(field.name).replace("_", "-"), help=text),
+    ]
