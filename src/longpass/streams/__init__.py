@@ -1,4 +1,4 @@
-"""Sequence classification, whole: tasks, settings, learners, training, plans and sweeps (section 5.1)."""
+"""Sequence classification: tasks, settings, learners, training, plans and sweeps (section 5.1)."""
 
 import lazy_loader
 
