@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from longpass._settings import AgentFields
-from longpass.cli._tasks import CuedCatchTask
+from longpass.envs import CuedCatchParams
 from longpass.learners import Config, Diverged, Run, configure, curve, load_network
 from longpass.results import Checkpoints, Records
 
 # All runs here and those of the command line share one program, so they share a process.
 pytestmark = pytest.mark.xdist_group("runs")
-SHORT = CuedCatchTask(num_trials=3, initial_cue_duration=1, reward_free_trials=0)
+SHORT = CuedCatchParams(num_trials=3, initial_cue_duration=1, reward_free_trials=0)
 FIELDS = AgentFields(
     pools=3,
     pool_size=8,

@@ -6,8 +6,8 @@ from longpass.learners._acting import Rollout as Rollout
 from longpass.learners._agent_settings import AgentSettings as AgentSettings
 from longpass.learners._agent_settings import Hyper as Hyper
 from longpass.learners._agent_settings import slices_for as slices_for
-from longpass.learners._config import WORLDS as WORLDS
 from longpass.learners._config import Config as Config
+from longpass.learners._config import world_name as world_name
 from longpass.learners._configure import configure as configure
 from longpass.learners._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from longpass.learners._defaults import conditioning as conditioning

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from longpass.envs import Environment
+from longpass.envs import AnyEnvironment
 from longpass.learners._acting import choose
 from longpass.learners._config import Config
 from longpass.learners._host import make_vector, one_hot
@@ -30,7 +30,7 @@ def episode_scores(
 
 @functools.partial(jax.jit, static_argnums=(0, 2, 3))
 def _scores(
-    env: Environment[Any, Any, Any],
+    env: AnyEnvironment,
     params: Any,
     episodes: int,
     greedy: bool,
@@ -133,7 +133,7 @@ class Watched(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=(0, 5))
 def watch(
-    env: Environment[Any, Any, Any],
+    env: AnyEnvironment,
     params: Any,
     hidden: Any,
     network: ActorCritic,

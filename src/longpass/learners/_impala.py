@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from longpass.envs import Environment
+from longpass.envs import AnyEnvironment
 from longpass.learners._acting import Actors, Rollout, act, random_play
 from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._learning import Metrics, Weights, begin, learn
@@ -46,7 +46,7 @@ class Impala:
 
     def __init__(
         self,
-        env: Environment[Any, Any, Any],
+        env: AnyEnvironment,
         params: Any,
         build: Callable[[PRNGKeyArray], ActorCritic],
         settings: AgentSettings,
