@@ -10,6 +10,7 @@ declaration. Nothing here imports JAX, so that `longpass CMD --help` answers qui
 """
 
 import ast
+import builtins
 import dataclasses
 import functools
 import inspect
@@ -47,7 +48,7 @@ class FieldInfo(NamedTuple):
     help: str
 
     @property
-    def nested(self) -> type | None:
+    def nested(self) -> builtins.type | None:
         """The settings dataclass that this field holds, if it is one."""
         return self.type if dataclasses.is_dataclass(self.type) else None
 
