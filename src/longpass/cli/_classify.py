@@ -61,9 +61,7 @@ def _train_in_memory(settings: StreamSettings, console: Console) -> "Line":
     return line | provenance()
 
 
-def _train_in_folder(
-    settings: StreamSettings, out: Path, resume: bool, console: Console
-) -> "Line":
+def _train_in_folder(settings: StreamSettings, out: Path, resume: bool, console: Console) -> "Line":
     from longpass._fields import to_json
     from longpass.records import RunFolder
     from longpass.streams import KIND, StreamTraining, checkpoint_shape

@@ -7,6 +7,7 @@ from ._presets import sweep_preset as sweep_preset
 from ._reference import ReferenceLearner as ReferenceLearner
 from ._reference import init_reference as init_reference
 from ._reference import learn_reference as learn_reference
+from ._settings import KIND as KIND
 from ._settings import PAPER_SYMBOLS as PAPER_SYMBOLS
 from ._settings import StreamSettings as StreamSettings
 from ._settings import TaskName as TaskName
@@ -23,7 +24,6 @@ from ._subsequences import draw_words as draw_words
 from ._sweep import SOLVED as SOLVED
 from ._sweep import Sweep as Sweep
 from ._tasks import make_task as make_task
-from ._training import KIND as KIND
 from ._training import Score as Score
 from ._training import StreamTraining as StreamTraining
 from ._training import checkpoint_shape as checkpoint_shape

@@ -51,8 +51,6 @@ class AbstractReadout(eqx.Module, Generic[State, Prepared]):
     Networks come from `remove_rates`: what depends on the rates of pools is in the readout.
     """
 
-    num_symbols: eqx.AbstractVar[int]
-
     @abc.abstractmethod
     def initial_state(self, network: Classifier, batch: int) -> State:
         """Empty memories of `batch` streams."""
@@ -209,7 +207,7 @@ def make_readout(network: Classifier, truncation: int, num_symbols: int) -> Read
     if filtered is None:
         return StepwiseReadout(num_symbols)
     powers, responses = (jnp.asarray(table, network.memory.dtype) for table in filtered)
-    return PoolReadout(powers, responses, num_symbols)
+    return PoolReadout(powers=powers, responses=responses, num_symbols=num_symbols)
 
 
 def _rateless(network: Classifier) -> RatelessPools:

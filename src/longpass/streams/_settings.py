@@ -10,6 +10,8 @@ from longpass import _checks
 from longpass._fields import Bounds, check_settings
 from longpass._names import Family as MemoryName
 
+KIND = "stream"
+"""The `kind` of records of sequence classification."""
 TaskName = Literal["two-markers", "three-markers", "subsequences"]
 PAPER_SYMBOLS: dict[TaskName, int] = {
     "two-markers": 40_000_000,

@@ -1,9 +1,9 @@
 """Slots: the places of a minibatch at which the network is read.
 
-A label comes once in about a hundred symbols. A minibatch has T steps of B streams; a stream has at
-most one label in each of q segments, where a segment is shorter than the shortest sequence. So there
-are q B candidates, and mostly far fewer labels. The labels are packed into a fixed number of slots,
-which compiled programs need; docs/classification.md has a picture.
+A label comes once in about a hundred symbols. A minibatch has T steps of B streams. Its steps are
+cut into segments that are not longer than the shortest sequence, so that a stream has at most one
+label in each. There are segments * B candidates, and mostly far fewer labels. The labels are packed
+into a fixed number of slots, as a compiled program needs; docs/classification.md has a picture.
 """
 
 from typing import NamedTuple

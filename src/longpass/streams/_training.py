@@ -21,7 +21,7 @@ from longpass.streams._group import (
     start_held_out_streams,
 )
 from longpass.streams._network import network_shape, remove_rates
-from longpass.streams._settings import StreamSettings
+from longpass.streams._settings import KIND, StreamSettings
 from longpass.streams._stream import Cursor, Stream
 from longpass.streams._tally import Tally, TrainingLimits, init_tally
 from longpass.streams._update import (
@@ -32,8 +32,6 @@ from longpass.streams._update import (
     learn_stream,
 )
 
-KIND = "stream"
-"""The `kind` of records of sequence classification."""
 HELD_OUT = 2560  # new sequences that accuracy is measured on, as in 1997
 _NO_LIMIT = np.iinfo(np.int32).max
 
