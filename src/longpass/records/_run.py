@@ -17,7 +17,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from longpass.records._files import RECORDS, SETTINGS, read_json, write_json
 from longpass.records._folders import hold_folder, make_folder, refuse_foreign
@@ -45,6 +45,7 @@ class Diverged(ValueError):
         self.line = line
 
 
+@runtime_checkable
 class Training(Protocol):
     """What `train_run` trains: a group of stream classifiers, or an agent."""
 
@@ -72,6 +73,7 @@ class Training(Protocol):
         ...
 
 
+@runtime_checkable
 class Sink(Protocol):
     """Where a run's lines and checkpoints go."""
 
