@@ -13,6 +13,7 @@ from longpass import envs
 from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._host import HostImpala
 from longpass.learners._impala import Impala
+from longpass.learners._networks import build_network
 from longpass.networks import ActorCritic
 from longpass.results import write_whole
 
@@ -33,7 +34,7 @@ class Config:
     params: dict[str, Any]
     """The world's parameters."""
     network: dict[str, Any]
-    """Arguments of `ActorCritic`, with its family."""
+    """Settings of the network, see `build_network`."""
     hyper: dict[str, float]
     """Arguments of `Hyper`."""
     settings: AgentSettings = dataclasses.field(default_factory=AgentSettings)
@@ -67,7 +68,7 @@ class Config:
         """The network of a run on one of the three worlds."""
         env, _ = self.world()
         shape = env.observation_space().shape
-        return ActorCritic(observation=shape, actions=env.action_space().n, key=key, **self.network)
+        return build_network(self.network, shape, env.action_space().n, key)
 
     def check(self) -> None:
         """ValueError or TypeError where a setting is impossible. Nothing runs, and JAX does not

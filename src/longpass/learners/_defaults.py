@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from longpass._names import Embedding, Family
+from longpass._names import Embedding, MemoryName
 from longpass.envs import CuedCatchParams, SequenceRecallParams, TMazeParams
 from longpass.theory import pools_for
 
@@ -95,15 +95,14 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
 GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, rollout=60)
 
 
-def conditioning(family: Family, embedding: Embedding = "sparse") -> dict[str, Any]:
-    """Our conditioning of a network: what the paper's own form is compared with."""
-    has_pools = family in ("chain", "parallel")
-    return {
-        "writer": "frozen",
-        "embedding": embedding,
-        "normalise": "layer" if has_pools else "none",
-    }
+def conditioning(memory: MemoryName, embedding: Embedding = "sparse") -> dict[str, Any]:
+    """Arguments of `make_actor_critic` for our conditioning of a network.
+
+    The paper's own form is compared with it.
+    """
+    form = {"writer": "frozen", "embedding": embedding}
+    return form | {"normalise": "layer"} if memory in ("chain", "parallel") else form
 
 
-PAPER = {"writer": "learned", "embedding": "plain", "normalise": "none"}
+PAPER = {"writer": "learned", "embedding": "plain"}
 """The paper's own form, as far as it says."""

@@ -11,6 +11,7 @@ from jaxtyping import PRNGKeyArray
 from longpass.learners._acting import Actors, Moment, Rollout, choose, value_of
 from longpass.learners._agent_settings import AgentSettings, Hyper
 from longpass.learners._impala import Training, Update, actor, fresh, learned, prepared, training
+from longpass.learners._networks import build_network
 from longpass.networks import ActorCritic
 
 
@@ -56,9 +57,7 @@ class HostImpala:
     def init(self, key: PRNGKeyArray) -> Training:
         """A training before its first update, its copies left after some random play."""
         network_key, key = jax.random.split(key)
-        network = ActorCritic(
-            observation=self._shape, actions=self._actions, key=network_key, **self._network
-        )
+        network = build_network(self._network, self._shape, self._actions, network_key)
         self._envs.reset(seed=self._seed)
         rng = np.random.default_rng(self._seed)
         sample = []
