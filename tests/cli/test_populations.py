@@ -162,7 +162,7 @@ def test_bad_populations_are_named_before_any_work(tmp_path, capsys, here):
         (("--window", 40_000), "window is 40000: it must be 2 to 30000"),
         (("--p", 2), "p is 2.0: it must be 0 to 1"),
         (("--discount", 1.5), "discount is 1.5: it must be 0 to 1"),
-        (("--memory", "lstm", "--normalise", "layer"), "it must be 'none' for lstm"),
+        (("--memory", "lstm", "--normalise", "layer"), "it must not be given for lstm"),
     ):
         code, _, err = run(capsys, "pbt", "t-maze", *flags, "--out", tmp_path / "new")
         assert code == 1
