@@ -7,6 +7,7 @@ import longpass
 
 # Top to bottom. A file directly in the package (such as _checks.py) is open to all.
 LAYERS = (
+    "jobs",
     "theory",
     "memory",
     "networks",

@@ -11,7 +11,7 @@ from rich.table import Table
 from longpass._names import AgentStudy, Preset
 from longpass.cli._figure import FigureName, FigureOfAgents
 from longpass.cli._pbt import train_populations
-from longpass.cli._sweep import carry_out
+from longpass.cli._sweep import run_sweep
 
 if TYPE_CHECKING:
     from longpass.search import Population, Sweep
@@ -64,9 +64,10 @@ class Reproduce:
         return self.out / "quick" / "agents" if self.preset == "quick" else self.out / "agents"
 
     def _classify(self, console: Console) -> dict[str, Any]:
-        from longpass.search import LocalEngine
+        from longpass.jobs import LocalEngine
+        from longpass.search import train
 
-        return carry_out(self._sweep(), LocalEngine(self.workers), console)
+        return run_sweep(self._sweep(), LocalEngine(train, self.workers), console)
 
     def _sweep(self) -> "Sweep":
         from longpass.search import Sweep, preset
@@ -74,10 +75,11 @@ class Reproduce:
         return Sweep(preset(self.preset), self.out / self.preset)
 
     def _agents(self, console: Console) -> dict[str, Any]:
+        from longpass.jobs import LocalEngine
         from longpass.learners import train_round
-        from longpass.search import LocalEngine, Population, agent_preset
+        from longpass.search import Population, agent_preset
 
-        engine = LocalEngine(self.workers, work=train_round)
+        engine = LocalEngine(train_round, self.workers)
         if self.preset == "quick":
             self._sweep()  # which takes no folder that has something else in it
         plans = {
@@ -89,7 +91,7 @@ class Reproduce:
             Population(plan, path, resume=(path / "population.json").exists())
             for path, plan in ((self._place() / name, plan) for name, plan in plans.items())
         ]
-        result = train_populations(populations, engine, engine.workers, console)
+        result = train_populations(populations, engine, console)
         cells = _cells(populations)
         console.print(_table(cells))
         return result | {"cells": cells}
