@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from longpass.learners import AgentSettings, Hyper, RayImpala
-from tests.cluster.probe import ProbeConfig
+from tests.jobs.probe import ProbeConfig
 
 pytestmark = pytest.mark.xdist_group("ray")
 HYPER = {"entropy_cost": 5e-3, "discount": 0.9, "epsilon": 1e-5}
