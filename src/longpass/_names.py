@@ -12,4 +12,3 @@ Optimiser = Literal["adam", "rmsprop"]
 OptimiserState = Literal["fresh", "copied", "own"]  # of a member that copies weights
 Preset = Literal["quick", "laptop", "paper"]  # how much of the paper to run
 AgentStudy = Literal["cued-catch", "t-maze", "sequence-recall", "lstm-onset"]
-EngineName = Literal["local", "ray"]  # where work is carried out: this machine, or a Ray cluster

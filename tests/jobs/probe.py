@@ -1,4 +1,4 @@
-"""A run on a probe, as players and learner build it: remember a bit for four steps."""
+"""A run on a probe, as actors and learner build it: remember a bit for four steps."""
 
 import dataclasses
 
