@@ -50,7 +50,8 @@ class FieldInfo(NamedTuple):
     @property
     def nested(self) -> builtins.type | None:
         """The settings dataclass that this field holds, if it is one."""
-        return self.type if dataclasses.is_dataclass(self.type) else None
+        kind = self.type
+        return kind if isinstance(kind, type) and dataclasses.is_dataclass(kind) else None
 
 
 def check_settings(settings: Any) -> None:

@@ -98,7 +98,9 @@ def test_presets_are_as_large_as_they_say():
     assert paper.settings(0).symbols == 40_000_000
     for plan in (quick, laptop, paper):
         plan.check()
-    spans = [estimate_seconds(plan.settings(i) for i in range(len(plan))) for plan in (quick, laptop)]
+    spans = [
+        estimate_seconds(plan.settings(i) for i in range(len(plan))) for plan in (quick, laptop)
+    ]
     assert 60 < spans[0] < 1200
     assert 3600 < spans[1] < 20 * 3600
 

@@ -12,6 +12,7 @@ from jaxtyping import PRNGKeyArray
 from longpass import envs
 from longpass.agents._gymnasium import HostImpala
 from longpass.agents._impala import Impala
+from longpass.agents._networks import build_network
 from longpass.agents._settings import AgentSettings, Hyper
 from longpass.networks import ActorCritic
 from longpass.records import write_atomically
@@ -33,7 +34,7 @@ class Config:
     params: dict[str, Any]
     """The world's parameters."""
     network: dict[str, Any]
-    """Arguments of `ActorCritic`, with its family."""
+    """Settings of the network, see `build_network`."""
     hyper: dict[str, float]
     """Arguments of `Hyper`."""
     settings: AgentSettings = dataclasses.field(default_factory=AgentSettings)
@@ -66,7 +67,7 @@ class Config:
         """The network of a run on one of the three worlds."""
         env, _ = self.world()
         shape = env.observation_space().shape
-        return ActorCritic(observation=shape, actions=env.action_space().n, key=key, **self.network)
+        return build_network(self.network, shape, env.action_space().n, key)
 
     def check(self) -> None:
         """ValueError or TypeError where a setting is impossible. Nothing runs, and JAX does not

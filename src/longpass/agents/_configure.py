@@ -62,7 +62,9 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
         "viewport_size": fields.viewport_size,
         "summary_size": fields.summary_size,
         "size": fields.size,
-        **{name: given(name, value) for name, value in form.items()},
+        "writer": given("writer", form["writer"]),
+        "embedding": given("embedding", form["embedding"]),
+        "normalise": given("normalise", form.get("normalise", "none")),
         "threshold": given("threshold", defaults.threshold),
         "logit_scale": given("logit_scale", defaults.logit_scale),
     }

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from longpass._names import Embedding, Family
+from longpass._names import Embedding, MemoryName
 from longpass.theory import pools_for
 
 
@@ -73,15 +73,14 @@ GYM_SPAN = 100
 """Over how many steps a Gymnasium environment is taken to need memory."""
 
 
-def conditioning(family: Family, embedding: Embedding = "sparse") -> dict[str, Any]:
-    """Our conditioning of a network: what the paper's own form is compared with."""
-    has_pools = family in ("chain", "parallel")
-    return {
-        "writer": "frozen",
-        "embedding": embedding,
-        "normalise": "layer" if has_pools else "none",
-    }
+def conditioning(memory: MemoryName, embedding: Embedding = "sparse") -> dict[str, Any]:
+    """Arguments of `make_actor_critic` for our conditioning of a network.
+
+    The paper's own form is compared with it.
+    """
+    form = {"writer": "frozen", "embedding": embedding}
+    return form | {"normalise": "layer"} if memory in ("chain", "parallel") else form
 
 
-PAPER = {"writer": "learned", "embedding": "plain", "normalise": "none"}
+PAPER = {"writer": "learned", "embedding": "plain"}
 """The paper's own form, as far as it says."""

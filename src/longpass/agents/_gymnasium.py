@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from longpass.agents._impala import Training, Update, actor, fresh, learned, prepared, training
+from longpass.agents._networks import build_network
 from longpass.agents._rollouts import Actors, Moment, Rollout, choose, value_of
 from longpass.agents._settings import AgentSettings, Hyper
 from longpass.networks import ActorCritic
@@ -56,9 +57,7 @@ class HostImpala:
     def init(self, key: PRNGKeyArray) -> Training:
         """A training before its first update, its copies left after some random play."""
         network_key, key = jax.random.split(key)
-        network = ActorCritic(
-            observation=self._shape, actions=self._actions, key=network_key, **self._network
-        )
+        network = build_network(self._network, self._shape, self._actions, network_key)
         self._envs.reset(seed=self._seed)
         rng = np.random.default_rng(self._seed)
         sample = []

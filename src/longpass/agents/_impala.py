@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from longpass.agents._loss import Metrics, Weights, begin, learn
@@ -27,12 +28,27 @@ class Training(eqx.Module):
     updates: Int[Array, ""]
 
 
+class ActorStatistics(NamedTuple):
+    """How the actors of a Ray cluster are doing."""
+
+    lag: np.ndarray
+    """Updates between the weights that acted and those that learn."""
+    lag_most: np.ndarray
+    """The largest lag in this call."""
+    actors: np.ndarray
+    """How many actors there are."""
+    lost: np.ndarray
+    """How many actors were lost and replaced so far."""
+
+
 class Update(NamedTuple):
-    """What one update tells."""
+    """The result of one update."""
 
     metrics: Metrics
     scores: Float[Array, "rollout envs"]
     """Where a whole episode ended: its return. Elsewhere NaN."""
+    actors: ActorStatistics | None = None
+    """None if acting and learning are one program."""
 
 
 class Impala:

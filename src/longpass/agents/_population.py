@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from longpass.agents import Round
 from longpass.agents._estimate import estimate_round
 from longpass.agents._population_plan import Members
-from longpass.agents._rounds import Round
 from longpass.agents._selection import decide
-from longpass.jobs._engine import Engine, Job, Update
-from longpass.records import Records, make_folder, provenance, write_atomically
-from longpass.records._folders import hold_folder, refuse_foreign
+from longpass.jobs import Engine, Job, JobProgress
+from longpass.records import Records, provenance
+from longpass.records._folders import refuse_foreign
 
 _PLAN = "population.json"
 _AT_ONCE = 64  # jobs given to an engine: each holds states of megabytes
@@ -87,11 +87,11 @@ class Population:
             for member in range(self.plan.members)
         ]
 
-    def left(self, place: int = 0) -> list[Job]:
+    def left(self, index: int = 0) -> list[Job[Round]]:
         """The rounds that can be trained now: those of members who have not done what others have,
         or everyone's next. Who copies whom is decided here, once all have done the round before.
 
-        A job's numbers are `place`, by which the caller knows the population, and the member.
+        A job's id is (`index`, member), where the caller chooses `index`.
         """
         done = self.done()
         number = min(done)
@@ -99,7 +99,7 @@ class Population:
             return []
         donors = self._decided(number - 1) if number else {}
         return [
-            Job((place, member), (self._round(member, number, donors.get(member)),))
+            Job((index, member), self._round(member, number, donors.get(member)))
             for member in range(self.plan.members)
             if done[member] == number
         ]
@@ -109,10 +109,9 @@ class Population:
         left = sum(self.plan.rounds - min(done, self.plan.rounds) for done in self.done())
         return left * estimate_round(self.plan.config, self.plan.episodes)
 
-    def record(self, update: Update) -> None:
+    def record(self, job: Job[Round], result: dict[str, Any]) -> None:
         """Write down a round that is done. Its last file is the one by which it counts as done."""
-        member, task = update.job.runs[1], update.job.settings[0]
-        (result,) = update.records or []
+        member, task = job.id[1], job.payload
         records, state = self.records(member), result["state"]
         rounds = [line for line in records.read() if line.get("event") == "round"]
         if task.number not in [line["round"] for line in rounds]:
@@ -199,30 +198,32 @@ class Population:
             ) from None
 
 
-def carry_out(populations: Sequence[Population], engine: Engine) -> Generator[Update]:
-    """Train what populations have left, side by side, writing rounds down as they finish.
+def run_populations(
+    populations: Sequence[Population], engine: Engine[Round, dict[str, Any]]
+) -> Generator[JobProgress[Round, dict[str, Any]]]:
+    """Train what populations have left, side by side, recording rounds as they finish.
 
-    Yields news, whose jobs are numbered (place of the population, member). A population of which
-    a round fails is left where it is; the others go on.
+    Yields the progress of jobs, whose ids are (index of the population, member). A population of
+    which a round fails is left where it is; the others continue.
     """
     with contextlib.ExitStack() as locks:
         for population in populations:
             locks.enter_context(hold_folder(population.out))
         failed: set[int] = set()
         while True:
-            jobs: list[Job] = []
-            for place, population in enumerate(populations):
-                if place not in failed and len(jobs) < _AT_ONCE:
-                    jobs += population.left(place)
+            jobs: list[Job[Round]] = []
+            for index, population in enumerate(populations):
+                if index not in failed and len(jobs) < _AT_ONCE:
+                    jobs += population.left(index)
             if not jobs:
                 return
-            for update in engine.carry_out(jobs):
-                place = update.job.runs[0]
-                if update.records is not None:
-                    populations[place].record(update)
-                if update.error is not None:
-                    failed.add(place)
-                yield update
+            for progress in engine.run(jobs):
+                index, _ = progress.job.id
+                if progress.result is not None:
+                    populations[index].record(progress.job, progress.result)
+                if progress.state == "failed":
+                    failed.add(index)
+                yield progress
 
 
 def _read_plan(path: Path) -> dict[str, Any]:

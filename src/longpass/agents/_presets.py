@@ -3,13 +3,13 @@
 import dataclasses
 from typing import Any
 
-from longpass._names import AgentStudy, Family, Preset
+from longpass._names import AgentStudy, MemoryName, Preset
 from longpass._settings import AgentFields
 from longpass.agents._configure import configure
 from longpass.agents._population_plan import Members
 
 # In each task's figure: memories, and how often gradients are blocked.
-_CELLS: dict[str, tuple[tuple[Family, ...], tuple[int, ...]]] = {
+_CELLS: dict[str, tuple[tuple[MemoryName, ...], tuple[int, ...]]] = {
     "cued_catch": (("chain", "lstm"), (3, 20, 100, 300)),
     "t_maze": (("chain", "lstm"), (3, 20, 100, 300)),
     "sequence_recall": (("chain", "lstm", "parallel"), (20, 300)),
@@ -66,7 +66,7 @@ def agent_preset(name: Preset, study: AgentStudy) -> dict[str, Members]:
     return plans
 
 
-def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], Family, int]]:
+def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], MemoryName, int]]:
     """(Task, parameters that are not the paper's, memory, block_every)."""
     if study != "lstm-onset":
         task = study.replace("-", "_")
@@ -74,7 +74,7 @@ def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], Fa
         if quick:
             memories, blocks = memories[:2], blocks[:1]
         return [(task, {}, memory, block) for block in blocks for memory in memories]
-    cells: list[tuple[str, dict[str, Any], Family, int]] = []
+    cells: list[tuple[str, dict[str, Any], MemoryName, int]] = []
     for task, (name, values) in _ONSET.items():
         for value in (values[0], values[-1]) if quick else values:
             cells.append((task, {} if value == values[0] else {name: value}, "lstm", 300))

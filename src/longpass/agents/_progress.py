@@ -26,13 +26,15 @@ class Progress:
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def note(self, update: Update, steps: int, seconds: float) -> tuple[np.ndarray, list[str]]:
-        """Count what a call told, in `steps` environment steps an update.
+        """Count the result of a call, with `steps` environment steps per update.
 
         (Scores of the episodes that ended, names of the metrics that are no longer numbers.)
         """
         scores = np.asarray(update.scores).ravel()
         scores = scores[~np.isnan(scores)]
         metrics = update.metrics._asdict()
+        if update.actors is not None:
+            metrics |= update.actors._asdict()
         updates = len(update.scores)
         self.updates += updates
         self.steps += updates * steps

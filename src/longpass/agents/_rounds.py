@@ -5,7 +5,6 @@ No file is read or written, so that a round can be trained by any process on any
 
 import dataclasses
 import time
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,6 +17,7 @@ from longpass.agents._loss import Weights, begin
 from longpass.agents._progress import Progress, saved, to_save
 from longpass.agents._rollouts import Actors
 from longpass.agents._settings import AgentSettings
+from longpass.jobs import OnProgress
 from longpass.records import from_bytes, to_bytes
 
 
@@ -42,16 +42,13 @@ class Round:
     """What becomes of the optimiser's state at a copy: fresh, copied too, or kept."""
 
 
-def train_round(
-    settings: tuple[Round, ...], watch: Callable[[float, list[float]], None]
-) -> list[dict[str, Any]]:
-    """Train a round: one dict, with what is left of the member.
+def train_round(task: Round, on_progress: OnProgress) -> dict[str, Any]:
+    """Train a round: what is left of the member, as a dict.
 
     `state`: bytes for the next round, in the form of a run's checkpoint; `scores`: of the last
     `window` episodes; `records`: lines for the member's records; the last one is the round's. A
     member whose loss is no longer a number ends its round where it began it, with no scores.
     """
-    (task,) = settings
     config = Config.parse(task.config)
     trainer, hyper, per_update = config.trainer(), config.hypers(), config.settings.steps
     state, progress = _begin(task, config)
@@ -71,13 +68,14 @@ def train_round(
         told.append(scores)
         records.append(progress.record())
         mean = progress.mean(task.window)
-        watch((progress.episodes - first) / task.episodes, [] if mean is None else [mean])
+        fraction = (progress.episodes - first) / task.episodes
+        on_progress(fraction, [] if mean is None else [mean])
     scores = np.concatenate([np.zeros(0, np.float32), *told])[-task.window :]
     mean = float(np.mean(scores, dtype=np.float64)) if len(scores) else None
     counts = {"updates": progress.updates, "steps": progress.steps, "episodes": progress.episodes}
     records.append({"event": "round", "round": task.number, **counts, "mean": mean})
     data = to_bytes(to_save(state, progress), config.about())
-    return [{"state": data, "scores": scores.tolist(), "records": records}]
+    return {"state": data, "scores": scores.tolist(), "records": records}
 
 
 def _begin(task: Round, config: Config) -> tuple[Training, Progress]:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 from rich.table import Table
 
-from longpass._names import EngineName
 from longpass._settings import AgentFields, PopulationFields
 from longpass.cli._live import Work, follow, span
-from longpass.cli._worlds import WorldParams, environment_of, recorded_params
+from longpass.jobs import Engine, EngineName, Job, JobProgress
 
 if TYPE_CHECKING:
     from longpass.agents import Members, Population
-    from longpass.jobs import Engine, Job, Update
 
 
 @dataclasses.dataclass
@@ -44,19 +42,19 @@ class Pbt:
     """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
     it, one is started here for the run."""
     workers: int | None = None
-    """Processes; by default one a core."""
+    """Processes; by default one per core (of the cluster)."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
         from longpass.agents import Population, train_round
-        from longpass.jobs import engine_for
+        from longpass.jobs import make_engine
 
         # First the engine: Ray is to be started before JAX is used.
-        with engine_for(self.engine, self.workers, train_round, self.address) as engine:
+        with make_engine(self.engine, train_round, self.workers, self.address) as engine:
             population = Population(self.plan(), self.out, resume=self.resume)
             again = "the same command with --resume"
-            result = train_populations([population], engine, engine.workers, console, again)
+            result = train_populations([population], engine, console, again)
         return {
             "command": "pbt",
             "out": str(self.out),
@@ -77,26 +75,26 @@ class Pbt:
 
 def train_populations(
     populations: "list[Population]",
-    engine: "Engine",
-    workers: int,
+    engine: Engine[Any, Any],
     console: Console,
     again: str = "the same command",
 ) -> dict[str, Any]:
     """Train what populations have left, with a live view and tables; the end of what `--json`
     prints. `again`: how the user goes on after stopping it."""
-    from longpass.agents import carry_out
+    from longpass.agents import run_populations
 
+    workers = engine.workers
     expected = sum(population.expected() for population in populations)
     view = _View(populations, expected, workers)
     if expected:
-        places = [str(population.out) for population in populations]
-        where = places[0] if len(places) == 1 else f"{len(places)} folders like {places[0]}"
+        folders = [str(population.out) for population in populations]
+        where = folders[0] if len(folders) == 1 else f"{len(folders)} folders like {folders[0]}"
         console.print(
             f"about {span(expected / workers)} on {workers} workers, into {where}",
             highlight=False,
             soft_wrap=True,
         )
-    stopped = follow(carry_out(populations, engine), view, console)
+    stopped = follow(run_populations(populations, engine), view, console)
     for population in populations:
         if population.plan.members > 1:
             console.print(_members(population.plan, population.summary(), {}))
@@ -119,39 +117,41 @@ class _View(Work):
         self._rows = [population.summary() for population in populations]
         self._episodes = 0
 
-    def _seconds(self, job: "Job") -> float:
+    def _seconds(self, job: Job[Any]) -> float:
         from longpass.agents import estimate_round
 
-        plan = self._populations[job.runs[0]].plan
+        plan = self._populations[job.id[0]].plan
         return estimate_round(plan.config, plan.episodes)
 
-    def hear(self, update: "Update") -> None:
-        super().hear(update)
-        place, member = update.job.runs
-        if update.error is not None:
-            out = self._populations[place].out
-            self.errors.append(f"member {member} of {out} failed: {update.error}")
-        elif update.records is not None:
-            self._episodes += update.job.settings[0].episodes
-            self._rows[place] = self._populations[place].summary()
+    def on_progress(self, progress: JobProgress[Any, Any]) -> None:
+        super().on_progress(progress)
+        index, member = progress.job.id
+        if progress.state == "failed":
+            out = self._populations[index].out
+            self.errors.append(f"member {member} of {out} failed: {progress.error}")
+        elif progress.state == "done":
+            self._episodes += progress.job.payload.episodes
+            self._rows[index] = self._populations[index].summary()
 
     def __rich__(self) -> Group:
-        partly = sum(one.share * job.settings[0].episodes for job, one in self.running.items())
+        partly = sum(one.fraction * one.job.payload.episodes for one in self.running.values())
         rate = (self._episodes + partly) / self.spent
         line = f"{rate:,.0f} episodes a second, {span(self.left)} left"
-        places = sorted({job.runs[0] for job in self.running})[: self._SHOWN]
+        shown = sorted({index for index, _ in self.running})[: self._SHOWN]
         tables = [
             _members(
-                self._populations[place].plan,
-                self._rows[place],
-                {job.runs[1]: one for job, one in self.running.items() if job.runs[0] == place},
+                self._populations[index].plan,
+                self._rows[index],
+                {member: one for (i, member), one in self.running.items() if i == index},
             )
-            for place in places
+            for index in shown
         ]
         return Group(*tables, line)
 
 
-def _members(plan: "Members", rows: list[dict[str, Any]], running: "dict[int, Update]") -> Table:
+def _members(
+    plan: "Members", rows: list[dict[str, Any]], running: dict[int, JobProgress[Any, Any]]
+) -> Table:
     """Every member: hyper-parameters, how far its round is, its mean return, its copies."""
     from longpass.agents import SPREAD
 
@@ -168,8 +168,8 @@ def _members(plan: "Members", rows: list[dict[str, Any]], running: "dict[int, Up
         number, mean, done = row["rounds"], row["mean"], ""
         if now is not None:
             number += 1
-            mean = now.smoothed[-1] if now.smoothed else None
-            done = f"{min(now.share, 1.0) * plan.episodes:,.0f}"
+            mean = now.scores[-1] if now.scores else None
+            done = f"{min(now.fraction, 1.0) * plan.episodes:,.0f}"
         table.add_row(
             str(row["member"]),
             *(f"{row['hyper'][name]:.2g}" for name in SPREAD),

@@ -11,7 +11,7 @@ from rich.table import Table
 from longpass._names import AgentStudy, Preset
 from longpass.cli._figure import FigureName, FigureOfAgents
 from longpass.cli._pbt import train_populations
-from longpass.cli._sweep import carry_out
+from longpass.cli._sweep import run_sweep
 
 if TYPE_CHECKING:
     from longpass.agents import Population
@@ -66,8 +66,9 @@ class Reproduce:
 
     def _classify(self, console: Console) -> dict[str, Any]:
         from longpass.jobs import LocalEngine
+        from longpass.streams import train
 
-        return carry_out(self._sweep(), LocalEngine(self.workers), console)
+        return run_sweep(self._sweep(), LocalEngine(train, self.workers), console)
 
     def _sweep(self) -> "Sweep":
         from longpass.streams import Sweep, preset
@@ -78,7 +79,7 @@ class Reproduce:
         from longpass.agents import Population, agent_preset, train_round
         from longpass.jobs import LocalEngine
 
-        engine = LocalEngine(self.workers, work=train_round)
+        engine = LocalEngine(train_round, self.workers)
         if self.preset == "quick":
             self._sweep()  # which takes no folder that has something else in it
         plans = {
@@ -90,7 +91,7 @@ class Reproduce:
             Population(plan, path, resume=(path / "population.json").exists())
             for path, plan in ((self._place() / name, plan) for name, plan in plans.items())
         ]
-        result = train_populations(populations, engine, engine.workers, console)
+        result = train_populations(populations, engine, console)
         cells = _cells(populations)
         console.print(_table(cells))
         return result | {"cells": cells}

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from longpass._names import EngineName
 from longpass._settings import AgentFields
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import stopping
-from longpass.cli._worlds import WorldParams, environment_of, recorded_params
+from longpass.jobs import EngineName
 
 if TYPE_CHECKING:
     from longpass.agents import Config, Run
@@ -41,8 +40,8 @@ class Train:
     engine: EngineName = "local"
     """Where it acts: here, in the program that learns, or on a Ray cluster."""
     actors: int | None = None
-    """For --engine ray: processes that act, each with its own --envs copies; by default one a core
-    of the cluster."""
+    """For --engine ray: processes that act, each with its own --envs copies; by default one per
+    CPU of the cluster."""
     address: str | None = None
     """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
     it, one is started here for the training."""

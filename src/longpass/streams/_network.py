@@ -1,20 +1,14 @@
-"""The network of a run, and what the fast learner takes from it.
-
-All that streams use of the packages `memory` and `networks` is in this file.
-"""
+"""The network of a run, and what the fast learner takes from it."""
 
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from longpass.memory import unroll_batch
-from longpass.memory._concrete import AbstractReadPools
-from longpass.memory._linear import responses
-from longpass.networks import Classifier
+from longpass.memory import PooledMemory, impulse_responses
+from longpass.networks import Classifier, make_classifier
 from longpass.streams._settings import StreamSettings
 from longpass.streams._tasks import make_task
 
@@ -28,20 +22,16 @@ def make_network(settings: StreamSettings, dtype: Any) -> Classifier:
     - `dtype`: of the weights.
     """
     task = make_task(settings.task, settings.words_seed)
-    options: dict[str, Any] = {"D": settings.state_size}
+    # `make_classifier` has one argument for the size of a pool and of an LSTM, as the paper has D.
+    options: dict[str, Any] = {"pool_size": settings.state_size}
     if settings.has_pools:
-        options = {
-            "D": settings.pool_size,
-            "k": settings.num_pools,
-            "V": settings.viewport_size,
-            "b": settings.base,
-            "normalise": settings.normalise or "none",
-        }
-    return Classifier(
+        names = ("pool_size", "num_pools", "viewport_size", "base", "normalise")
+        options = {name: getattr(settings, name) for name in names}
+    return make_classifier(
         settings.memory,
         len(task.alphabet),
         len(task.classes),
-        M=settings.hidden_size,
+        hidden_size=settings.hidden_size,
         **options,
         dtype=dtype,
         key=jax.random.fold_in(jax.random.key(settings.seed), 0),
@@ -79,7 +69,7 @@ def remove_rates(network: Classifier) -> Classifier:
     The arrays stay the same, in the same order.
     """
     memory = network.memory
-    if not isinstance(memory, AbstractReadPools):
+    if not isinstance(memory, PooledMemory):
         return network
     rateless = RatelessPools(memory.gradient_pools, memory.write, memory.reader)
     return eqx.tree_at(lambda network: network.memory, network, rateless)
@@ -93,27 +83,6 @@ def pool_responses(network: Classifier, steps: int) -> tuple[np.ndarray, np.ndar
     the pools hold t steps after an input of 1.
     """
     memory = network.memory
-    if not isinstance(memory, AbstractReadPools):
+    if not isinstance(memory, PooledMemory):
         return None
-    return responses(memory.pools.filter, steps)
-
-
-def num_symbols(network: Classifier) -> int:
-    """The number of different symbols that a network reads."""
-    return network.symbols
-
-
-def initial_states(network: Classifier, batch: int) -> Any:
-    """Empty states of a memory, with a leading axis of `batch` streams."""
-    empty = network.memory.initial_state()
-    return jax.tree.map(lambda leaf: jnp.zeros((batch, *leaf.shape), leaf.dtype), empty)
-
-
-def unroll_streams(
-    network: Classifier,
-    states: Any,
-    symbols: Float[Array, "T B A"],
-    starts: Bool[Array, "T B"] | None,
-) -> tuple[Any, Float[Array, "T B output"]]:
-    """Run the memory of a network over one-hot symbols of B streams, step by step."""
-    return unroll_batch(network.memory, states, network.embed(symbols), starts)
+    return impulse_responses(memory.filter, steps)

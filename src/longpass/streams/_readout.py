@@ -22,12 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt8
 
 from longpass.networks import Classifier
-from longpass.streams._network import (
-    RatelessPools,
-    initial_states,
-    pool_responses,
-    unroll_streams,
-)
+from longpass.streams._network import RatelessPools, pool_responses
 from longpass.streams._slots import Slots
 
 State = TypeVar("State")
@@ -169,7 +164,7 @@ class StepwiseReadout(AbstractReadout[Any, None]):
     num_symbols: int = eqx.field(static=True)
 
     def initial_state(self, network, batch):
-        return initial_states(network, batch)
+        return network.memory.initial_state((batch,))
 
     def prepare(self, chunk, slots):
         return None
@@ -188,7 +183,7 @@ class StepwiseReadout(AbstractReadout[Any, None]):
         starts = None
         if chunk.last_start is not None:
             starts = chunk.last_start == jnp.arange(chunk.symbols.shape[0])[:, None]
-        return unroll_streams(network, state, symbols, starts)
+        return network.memory.unroll_batch(state, network.embed(symbols), starts)
 
 
 Readout = AbstractReadout[Any, Any]

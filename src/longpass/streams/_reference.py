@@ -14,7 +14,6 @@ from jaxtyping import Array, Float
 
 from longpass.networks import Classifier
 from longpass.streams._flat_weights import WeightLayout, flatten_weights
-from longpass.streams._network import initial_states, num_symbols
 from longpass.streams._stream import NO_LABEL, Stream
 
 
@@ -30,7 +29,7 @@ def init_reference(network: Classifier, batch_size: int) -> ReferenceLearner:
     """The learner before its first update, with the weights of `network`."""
     weights = flatten_weights(network)
     optimiser = optax.adam(1.0).init(weights)  # whose initial state has no learning rate in it
-    return ReferenceLearner(weights, optimiser, initial_states(network, batch_size))
+    return ReferenceLearner(weights, optimiser, network.memory.initial_state((batch_size,)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -62,7 +61,7 @@ def learn_reference(
     def update(learner: ReferenceLearner, chunk: Stream):
         def loss(weights: Float[Array, " weights"]):
             network = layout.build(weights)
-            symbols = jax.nn.one_hot(chunk.symbols, num_symbols(network), dtype=weights.dtype)
+            symbols = jax.nn.one_hot(chunk.symbols, network.num_symbols, dtype=weights.dtype)
             starts = chunk.starts if clear_state else None
             unroll = jax.vmap(network.unroll, in_axes=(0, 1, 1), out_axes=(0, 1))
             memory, logits = unroll(learner.memory, symbols, starts)

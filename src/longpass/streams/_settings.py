@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass._names import Family as MemoryName
+from longpass._names import MemoryName
 
 KIND = "stream"
 """The `kind` of records of sequence classification."""

@@ -1,20 +1,21 @@
-"""A run on a probe, as players and learner build it: remember a bit for four steps."""
+"""A run on a probe, as actors and learner build it: remember a bit for four steps."""
 
 import dataclasses
 
 from longpass.agents import AgentSettings, Impala, conditioning
-from longpass.networks import ActorCritic
+from longpass.networks import make_actor_critic
 from tests.agents.probes import RECALL, Probe, ProbeParams
 
 
 def build(key):
-    return ActorCritic(
+    return make_actor_critic(
         "chain",
         (1, 1, 4),
-        pools=3,
+        5,
+        output_size=16,
+        num_pools=3,
         pool_size=16,
         viewport_size=8,
-        summary_size=16,
         **conditioning("chain"),
         key=key,
     )

@@ -5,11 +5,11 @@ Ray is not started by the tests' process, where JAX has threads that its forks m
 
 import sys
 
-from longpass._ray import cluster
+from longpass.jobs import ray_cluster
 
 
 def main() -> None:
-    with cluster(None, 3) as ray:
+    with ray_cluster(None, 3) as ray:
         print(ray.get_runtime_context().gcs_address, flush=True)
         sys.stdin.read()
 

@@ -1,45 +1,45 @@
-"""Linear pools, p_t = A p_{t-1} + c u_t, in exact forms for every shape.
+"""Pools as linear filters, p_t = A p_{t-1} + c u_t, in several exact forms.
 
-- `scan_form`: the recursion, elementwise, one step after the other.
+- `scan_form`: the recursion, elementwise, step by step.
 - `chunk_form`: products with a table of impulse responses. Within a chunk of C steps the pools
   are a (C, k + C) matrix times [the pools that enter the chunk; its C inputs]. A single chunk is
-  the plain product form; for long unrolls a scan over chunk ends, k x k, ties chunks together, so
-  that the cost stays linear in time.
+  one product; in long unrolls a scan over the ends of chunks, k x k, connects them, so that the
+  cost stays linear in time.
 
-A start inside a chunk zeroes the table's entries across it: exact, whatever was there before. By
-linearity, blocking gradients is the same thing for tangents: they are cleared where state may not
-carry them.
+A start inside a chunk sets the table's entries across it to zero, which is exact whatever the
+state was before. Filters are linear, so gradients are blocked in the same way: tangents are
+cleared where the state must not carry them.
 
-Here u is what enters pool 1 as it is: `a_1 h` for an input h, or a learned matrix's product.
-Pools come as a tuple of (time, size) arrays, fastest first: no form has to interleave them.
+Here u is what enters pool 1 directly: `a_1 h` for an input h, or the product of a learned matrix.
+Pools are a tuple of (time, size) arrays, fastest first, so that no form has to interleave them.
 """
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from longpass.memory._contract import Starts
+from longpass.memory._types import Starts
 from longpass.theory import Wiring, transition
 
-# Measured on two CPU cores; see the table of forms in ARCHITECTURE.md.
+# Steps per chunk, measured on two CPU cores; see the table of forms in ARCHITECTURE.md.
 CHUNK = 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-    """Which pools: their rates, fastest first, and how they are fed. Hashable, so static."""
+    """The rates of pools, fastest first, and how the pools are fed. Hashable, so static."""
 
     rates: tuple[float, ...]
     wiring: Wiring
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """What a pool multiplies with what it takes in (pool 1: nothing, by convention)."""
+        """The factor of each pool's input (1 for pool 1: u enters it directly)."""
         first, rest = self.rates[0], self.rates[1:]
         chained = self.wiring == "chain"
         return (1.0, *(rate if chained else rate / first for rate in rest))
@@ -53,19 +53,22 @@ class Filter:
         return Filter(self.rates[count:], self.wiring)
 
     def drive_beyond(self, count: int, drive: Array, last: Array) -> Array:
-        """What drives `drop(count)`, where `last` is what pool number `count` holds."""
+        """The input of `drop(count)`, where `last` are the contents of pool number `count`."""
         if self.wiring == "chain":
             return self.rates[count] * last
         return (self.rates[count] / self.rates[0]) * drive
 
 
-Pools = tuple[Float[Array, "time size"], ...]
+# The contents of each pool at every step.
+PoolHistory = tuple[Float[Array, "time size"], ...]
+# A form computes them from a filter, the state, the drive u and starts.
+FilterForm = Callable[[Filter, Array, Array, Starts], PoolHistory]
 
 
 def step_pools(
     filt: Filter, state: Iterable[Float[Array, " size"]], drive: Float[Array, " size"]
 ) -> list[Float[Array, " size"]]:
-    """One step of every pool: the definition that all forms share."""
+    """One step of every pool: the definition of all forms."""
     pools, below = [], drive
     for rate, gain, old in zip(filt.rates, filt.gains, state, strict=True):
         pools.append(gain * below + (1.0 - rate) * old)
@@ -73,45 +76,56 @@ def step_pools(
     return pools
 
 
-def run(
+def filter_pools(
     filt: Filter,
     state: Float[Array, "k size"],
     drive: Float[Array, "time size"],
     starts: Starts,
     blocks: Bool[np.ndarray, " time"] | None,
-) -> Pools:
-    """All pools at all steps, by the fastest form. Differentiable in `state` and `drive`."""
+    form: FilterForm | None = None,
+) -> PoolHistory:
+    """All pools at all steps. Differentiable in `state` and `drive`.
+
+    **Arguments:**
+
+    - `filt`: the pools' rates and wiring.
+    - `state`: the pools before the first step.
+    - `drive`: what enters pool 1 at each step.
+    - `starts`: where the state is cleared, or None.
+    - `blocks`: where the carried state passes no gradient, or None.
+    - `form`: how to compute it; None: the fastest form on this platform.
+    """
     if drive.shape[0] == 0:
         return (drive,) * len(filt.rates)
     cleared = starts
     if blocks is not None:
         cleared = jnp.asarray(blocks) if starts is None else starts | blocks
-    return _filtered(filt, state, drive, starts, cleared)
+    return _filter(filt, form or fastest_form(), state, drive, starts, cleared)
 
 
-# The derivative is given by hand even where nothing is blocked: forward programs must be the same
-# for every `block_every`, or rounding might not be.
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _filtered(filt, state, drive, starts, cleared) -> Pools:
-    """Pools, whose tangents are cleared at `cleared`."""
+def fastest_form() -> FilterForm:
+    """The form that is faster on this platform."""
+    return scan_form if on_cpu() else chunk_form
+
+
+# The derivative is defined by hand even where nothing is blocked: forward programs must be the
+# same for every `block_every`, or they might round differently.
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _filter(filt, form, state, drive, starts, cleared) -> PoolHistory:
+    """The pools; their tangents are cleared at `cleared`."""
     del cleared
-    return _fastest(filt, state, drive, starts)
-
-
-@_filtered.defjvp
-def _filtered_jvp(filt, primals, tangents):
-    (state, drive, starts, cleared), (state_dot, drive_dot, _, _) = primals, tangents
-    pools = _filtered(filt, state, drive, starts, cleared)
-    return pools, _fastest(filt, state_dot, drive_dot, cleared)
-
-
-def _fastest(filt, state, drive, starts) -> Pools:
-    form = scan_form if on_cpu() else chunk_form
     return form(filt, state, drive, starts)
 
 
-def scan_form(filt: Filter, state, drive, starts) -> Pools:
-    """The recursion itself: elementwise, so bound by memory and not by arithmetic."""
+@_filter.defjvp
+def _filter_jvp(filt, form, primals, tangents):
+    (state, drive, starts, cleared), (state_dot, drive_dot, _, _) = primals, tangents
+    pools = _filter(filt, form, state, drive, starts, cleared)
+    return pools, form(filt, state_dot, drive_dot, cleared)
+
+
+def scan_form(filt: Filter, state, drive, starts) -> PoolHistory:
+    """The recursion itself: elementwise, so limited by memory bandwidth, not by arithmetic."""
 
     def body(state, inputs):
         u, start = inputs
@@ -124,25 +138,23 @@ def scan_form(filt: Filter, state, drive, starts) -> Pools:
     return jax.lax.scan(body, tuple(state), (drive, starts), unroll=length <= 4)[1]
 
 
-def chunk_form(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Pools:
-    """Products with the impulse table, over chunks of at most `chunk` steps."""
-    chunks = cut(filt, state, drive, starts, chunk)
+def chunk_form(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> PoolHistory:
+    """Products with the impulse table, chunk by chunk of at most `chunk` steps."""
+    chunks = split_into_chunks(filt, state, drive, starts, chunk)
     pools = jnp.einsum(f"{chunks.table_axes},qrd->nqtd", chunks.table, chunks.rows)
     return tuple(pool.reshape(-1, drive.shape[1])[: drive.shape[0]] for pool in pools)
 
 
 @dataclasses.dataclass(frozen=True)
 class Chunks:
-    """An unroll cut into q chunks of C steps, the last one padded with zeros.
-
-    `rows` (q, k + C, size) are what each chunk is made from: pools that enter it, then inputs.
-    `table` (n, t, r), or (q, n, t, r) where starts cut it, makes pool n at step t from row r.
-    `last` (k, size) are the pools after the last step.
-    """
+    """An unroll split into q chunks of C steps, the last one padded with zeros."""
 
     rows: Float[Array, "q rows size"]
+    """What each chunk is computed from: the k pools that enter it, then its C inputs."""
     table: Float[Array, "*q k chunk rows"]
+    """The weight of each row in each pool at each step; one table per chunk if there are starts."""
     last: Float[Array, "k size"]
+    """The pools after the last step."""
 
     @property
     def table_axes(self) -> str:
@@ -150,8 +162,8 @@ class Chunks:
         return "qntr" if self.table.ndim == 4 else "ntr"
 
 
-def cut(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Chunks:
-    """Cut an unroll into chunks and find the pools that enter each."""
+def split_into_chunks(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Chunks:
+    """Split an unroll into chunks and compute the pools that enter each."""
     length, size = drive.shape
     k = len(filt.rates)
     q = -(-length // chunk)
@@ -190,11 +202,18 @@ def cut(filt: Filter, state, drive, starts, chunk: int = CHUNK) -> Chunks:
     )
 
 
-def responses(filt: Filter, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """(Powers (length, k, k), impulse responses (length, k)).
+def impulse_responses(filt: Filter, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """What states and inputs contribute to later pools.
 
-    `powers[t]` makes the pools after step t from the pools before step 0; `responses[t]` are the
-    pools t steps after an input of 1.
+    **Arguments:**
+
+    - `filt`: the pools' rates and wiring.
+    - `length`: number of steps.
+
+    **Returns:**
+
+    Powers of shape `(length, k, k)`: the pools after step t are `powers[t]` times the pools before
+    step 0. And responses of shape `(length, k)`: the pools t steps after an input of 1 into pool 1.
     """
     A, _ = transition(filt.rates, filt.wiring)
     # With gain 1 into pool 1: a chain multiplies by the later rates, a bank by a_n / a_1.
@@ -211,7 +230,7 @@ def responses(filt: Filter, length: int) -> tuple[np.ndarray, np.ndarray]:
 @functools.lru_cache(maxsize=64)
 def _impulse_table(filt: Filter, length: int) -> np.ndarray:
     """(k, length, k + length): the pools at each step from entering pools and inputs."""
-    powers, response = responses(filt, length)
+    powers, response = impulse_responses(filt, length)
     k = len(filt.rates)
     table = np.zeros((k, length, k + length))
     for t in range(length):
@@ -221,5 +240,5 @@ def _impulse_table(filt: Filter, length: int) -> np.ndarray:
 
 
 def on_cpu() -> bool:
-    """Whether programs run on the CPU, where steps of a loop are cheap and products are not."""
+    """Whether programs run on the CPU, where the steps of a loop are cheap and products are not."""
     return jax.default_backend() == "cpu"

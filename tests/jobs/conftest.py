@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from longpass._ray import cluster
+from longpass.jobs import ray_cluster
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def address():
     )
     with server:
         address = server.stdout.readline().strip()
-        with cluster(address, None):
+        with ray_cluster(address):
             yield address
         server.stdin.close()
     for name in setting:
