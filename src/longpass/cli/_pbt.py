@@ -8,7 +8,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from longpass._settings import AgentFields, PopulationFields
-from longpass.cli._live import Work, follow, span
+from longpass.cli._live import LiveView, follow, span
 from longpass.jobs import Engine, EngineName, Job, JobProgress
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def train_populations(
     return {"seconds": round(view.spent, 1), "failed": len(view.errors), "ok": not view.errors}
 
 
-class _View(Work):
+class _View(LiveView):
     """Populations as they render themselves: every member of those that train now."""
 
     _SHOWN = 3  # populations at a time

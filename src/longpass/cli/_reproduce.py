@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from longpass._names import AgentStudy, Preset
+from longpass._fields import Preset
+from longpass._names import AgentStudy
 from longpass.cli._figure import FigureName, FigureOfAgents
 from longpass.cli._pbt import train_populations
 from longpass.cli._sweep import run_sweep
@@ -66,14 +67,14 @@ class Reproduce:
 
     def _classify(self, console: Console) -> dict[str, Any]:
         from longpass.jobs import LocalEngine
-        from longpass.streams import train
+        from longpass.streams import train_group
 
-        return run_sweep(self._sweep(), LocalEngine(train, self.workers), console)
+        return run_sweep(self._sweep(), LocalEngine(train_group, self.workers), console)
 
     def _sweep(self) -> "Sweep":
-        from longpass.streams import Sweep, preset
+        from longpass.streams import Sweep, sweep_preset
 
-        return Sweep(preset(self.preset), self.out / self.preset)
+        return Sweep(sweep_preset(self.preset), self.out / self.preset)
 
     def _agents(self, console: Console) -> dict[str, Any]:
         from longpass.agents import Population, agent_preset, train_round
