@@ -12,7 +12,7 @@ from longpass._fields import to_json
 from longpass.streams import FixedPlan, StreamSettings, SweepPlan, estimate_seconds, sweep_preset
 
 ROOT = Path(__file__).parents[2]
-PLAN = SweepPlan(name="a", runs=50)
+PLAN = SweepPlan(name="a", runs=25)
 SETS = {
     "batch_size": {4, 8, 16, 32, 64, 128},
     "hidden_size": {16, 32, 64},
@@ -26,7 +26,7 @@ def test_settings_are_drawn_from_the_paper_s_table():
     runs = [PLAN.settings(i) for i in range(len(PLAN))]
     pooled = [run for run in runs if run.memory in ("chain", "parallel")]
     gated = [run for run in runs if run.memory == "lstm"]
-    assert len(pooled) == 2 * len(gated) == 2 * 3 * 8 * 50
+    assert len(pooled) == 2 * len(gated) == 2 * 3 * 8 * 25
     for name, values in SETS.items():
         of = runs if name in ("batch_size", "hidden_size") else pooled
         drawn, counts = np.unique([getattr(run, name) for run in of], return_counts=True)
@@ -43,7 +43,7 @@ def test_settings_are_drawn_from_the_paper_s_table():
 
 
 def test_a_run_depends_on_name_seed_and_number_only():
-    assert PLAN.settings(7) == SweepPlan(name="a", runs=50).settings(7)
+    assert PLAN.settings(7) == SweepPlan(name="a", runs=25).settings(7)
     assert PLAN.settings(7) == dataclasses.replace(PLAN, runs=3).settings(7)
     assert PLAN.settings(7) != dataclasses.replace(PLAN, seed=1).settings(7)
     assert PLAN.settings(7) != dataclasses.replace(PLAN, name="b").settings(7)
