@@ -1,13 +1,11 @@
-"""IMPALA over Ray: players on any node make rollouts, this process learns from them.
+"""IMPALA on Ray: actors on any node make rollouts, this process learns from them.
 
-A player has copies of the world of its own, `settings.envs` of them, so that one rollout is what
-one update learns from, as on one machine. It plays with the weights that it was given; the learner
-corrects for the updates since then by V-trace. The queue is what has been played and not yet been
-learned from: one rollout a player at most, since a player begins its next one only when the last
-was taken. The taken one's player begins, with the newest weights, before learning does.
+Each actor has `settings.envs` copies of the environment of its own, so that one update learns from
+one rollout, as on one machine. It acts with the weights that it was sent; V-trace corrects for the
+updates since then. An actor starts its next rollout when the learner takes its last one, so that at
+most one rollout per actor waits. It starts, with the newest weights, before the learner learns.
 """
 
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -19,56 +17,66 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
-from longpass._ray import cluster
-from longpass._ray_worker import single_threaded
-from longpass.agents._config import Config
-from longpass.agents._impala import Training, Update, learned
-from longpass.agents._loss import Metrics
+from longpass.agents._impala import ActorStatistics, TrainState, UpdateResult, apply_rollout
 from longpass.agents._rollouts import Rollout
-from longpass.agents._settings import AgentSettings, Hyper
-
-_PATIENCE = 600.0  # seconds without a rollout of anybody after which something is wrong
-_TRIES = 3  # players, for each place, that may be lost in a row without a rollout
-
-LaggedMetrics = collections.namedtuple(
-    "LaggedMetrics", (*Metrics._fields, "lag", "lag_most", "actors", "lost")
+from longpass.agents._settings import HyperParams, LearnerSettings, RunSettings
+from longpass.agents._trainers import make_trainer
+from longpass.jobs import (
+    FailedStartsError,
+    Job,
+    Message,
+    RayTransport,
+    RayWorker,
+    Scheduler,
+    ray_cluster,
+    single_threaded_environment,
 )
-LaggedMetrics.__doc__ = """`Metrics`, and of the players:
 
-`lag`: updates between the weights that played and those that learn; `lag_most`: the most in this
-call; `actors`: how many players there are; `lost`: how many were lost and replaced so far.
-"""
+_TIMEOUT = 600.0  # seconds without a rollout from any actor after which the run ends
+_START_TRIES = 3  # actors, per actor asked for, that may die in a row before their first rollout
 
 
 class RayImpala:
-    """A trainer as `Impala` is one, whose rollouts are made by players on a Ray cluster.
+    """A trainer like `Impala`, whose rollouts are made by actors on a Ray cluster.
 
-    What a checkpoint holds is what it holds on one machine, but for where copies of the world
-    stand, which the players keep to themselves: a run that is resumed begins new episodes. It may
-    be resumed on one machine, and the other way round.
+    A checkpoint holds what it holds on one machine, except for the copies of the environment, which
+    stay with the actors: a resumed run begins new episodes. A run may be resumed on one machine,
+    and the other way round.
 
-    **Arguments:** `config`: the run; `actors`: players of one core each, by default one a core of
-    the cluster; `address`: of the cluster, "auto" for the one that runs on this machine, None to
-    start one here. It is a context: at its end players are gone, and a cluster started here.
+    It is a context manager: at its end the actors are stopped, and the cluster, if it was started
+    here.
+
+    **Arguments:**
+
+    - `run`: the settings.
+    - `actors`: the number of actors, with one core each; by default one per CPU of the cluster.
+    - `address`: of the cluster, "auto" for the one that runs on this machine; None: start one here.
     """
 
-    def __init__(self, config: Config, actors: int | None = None, address: str | None = None):
-        self.config, self.settings = config, config.settings
+    def __init__(self, run: RunSettings, actors: int | None = None, address: str | None = None):
+        self._run, self.settings = run, run.agent.learner
         if actors is not None:
             _checks.positive_int("actors", actors)
         if self.settings.lag:
             raise ValueError(
                 f"lag is {self.settings.lag}: it must be 0 for the engine 'ray', where it is real"
             )
-        self._ends = contextlib.ExitStack()
-        self._ray = self._ends.enter_context(cluster(address, actors))
-        self._ends.callback(self._dismiss_all)
+        self._resources = contextlib.ExitStack()
+        self._ray = self._resources.enter_context(ray_cluster(address, actors))
         self.actors = actors or int(self._ray.cluster_resources().get("CPU", 1))
-        self._type = self._ray.remote(num_cpus=1)(Player)
-        self._playing: dict[Any, Any] = {}  # what is being played, by whom; oldest first
-        self._updates = -1  # of the training that they play for
-        self._weights: Any = None
-        self._hired = self._lost = self._in_a_row = 0
+        self._actor_type = self._ray.remote(num_cpus=1)(Actor)
+        self._scheduler: Scheduler[RayWorker, None, tuple[int, Rollout]] = Scheduler(
+            RayTransport(self._ray, self._start_actor, self._request_rollout),
+            self.actors,
+            tries=None,
+            start_tries=_START_TRIES,
+            await_ready=False,
+            timeout=_TIMEOUT,
+        )
+        self._resources.callback(self._scheduler.stop_workers)
+        self._updates = -1  # of the training for which actors act
+        self._weights: Any = None  # Ray's reference to the newest ones
+        self._started_actors = 0
 
     def __enter__(self) -> "RayImpala":
         return self
@@ -77,111 +85,112 @@ class RayImpala:
         self.close()
 
     def close(self) -> None:
-        """Dismiss the players, and end the cluster if it was started for them."""
-        self._ends.close()
+        """Stop the actors, and the cluster if it was started for them."""
+        self._resources.close()
 
-    def init(self, key: PRNGKeyArray) -> Training:
-        """A training before its first update."""
-        return self.config.trainer().init(key)
+    def start(self, key: PRNGKeyArray) -> TrainState:
+        """The state before the first update."""
+        return make_trainer(self._run).start(key)
 
-    def resumed(self, state: Training) -> Training:
-        """A saved training, gone on with in new episodes."""
+    def restore(self, state: TrainState) -> TrainState:
+        """Prepare a loaded state for further training: actors begin new episodes."""
         return state
 
-    def run(self, state: Training, hyper: Hyper, updates: int) -> tuple[Training, Update]:
-        """So many updates; what they tell has them as its first axis. `state` is used up."""
+    def state_shapes(self) -> TrainState:
+        """The shapes and dtypes of a state. Nothing is compiled or played."""
+        return make_trainer(self._run).state_shapes()
+
+    def train_steps(
+        self, state: TrainState, hyper: HyperParams, updates: int
+    ) -> tuple[TrainState, UpdateResult]:
+        """Make several updates. `state` is donated: it cannot be used afterwards.
+
+        **Returns:** (the next state, what was measured, updates first).
+        """
         if self._updates != int(state.updates):
-            self._begin(state)
-        told, lags = [], []
+            self._start_acting(state)
+        results, lags = [], []
         for _ in range(updates):
-            acted, rollout = self._next()
+            acted, rollout = self._take_rollout()
             lags.append(self._updates - acted)
-            state, update = _learned(self.settings, state, rollout, hyper)
+            state, result = learn_rollout(self.settings, state, rollout, hyper)
             self._updates += 1
-            self._publish(state)
-            told.append(update)
-        metrics, scores = jax.tree.map(lambda *leaves: np.stack(leaves), *told)
-        same = [np.full(updates, n) for n in (max(lags), self.actors, self._lost)]
-        lagged = LaggedMetrics(*metrics, np.array(lags), *same)
-        return state, Update(lagged, scores)  # pyright: ignore[reportArgumentType]
+            self._publish_weights(state)
+            results.append(result)
+        result = jax.tree.map(lambda *leaves: np.stack(leaves), *results)
+        statistics = ActorStatistics(
+            lag=np.array(lags),
+            lag_most=np.full(updates, max(lags)),
+            actors=np.full(updates, self.actors),
+            lost=np.full(updates, self._scheduler.lost_workers),
+        )
+        return state, result._replace(actors=statistics)
 
-    def _begin(self, state: Training) -> None:
-        """Let players play for this training."""
-        self._dismiss_all()
+    def _start_acting(self, state: TrainState) -> None:
+        """Let new actors act for this training."""
+        self._scheduler.stop_workers()
         self._updates = int(state.updates)
-        self._publish(state)
-        for _ in range(self.actors):
-            self._hire()
+        self._publish_weights(state)
+        self._scheduler.add(*(Job(index, None) for index in range(self.actors)))
 
-    def _publish(self, state: Training) -> None:
-        """Put the weights where every node fetches them from, once for all its players."""
+    def _publish_weights(self, state: TrainState) -> None:
+        """Put the weights where each node fetches them, once for all its actors."""
         leaves = jax.tree.leaves(state.weights.network)
         self._weights = self._ray.put([np.asarray(leaf) for leaf in leaves])
 
-    def _hire(self) -> None:
-        """A player of its own seed, also after a restart."""
-        words = np.random.SeedSequence([self.config.seed, self._updates, self._hired])
+    def _start_actor(self, index: int) -> RayWorker:
+        """Start an actor with a seed of its own, also after a restart."""
+        words = np.random.SeedSequence([self._run.seed, self._updates, self._started_actors])
         seed = int(words.generate_state(1)[0] >> 1)
-        self._hired += 1
-        own = dataclasses.replace(self.config, seed=seed)
-        self._play(self._type.remote(single_threaded(), own))
+        self._started_actors += 1
+        run = dataclasses.replace(self._run, seed=seed)
+        return RayWorker(self._actor_type.remote(single_threaded_environment(), run))
 
-    def _play(self, player: Any) -> None:
-        self._playing[player.play.remote(self._updates, self._weights)] = player
+    def _request_rollout(self, actor: Any, _: None) -> Any:
+        return actor.make_rollout.remote(self._updates, self._weights)
 
-    def _next(self) -> tuple[int, Rollout]:
-        """(Updates of the weights that acted, what was played)."""
-        errors = self._ray.exceptions
-        while True:
-            ready, _ = self._ray.wait(list(self._playing), num_returns=1, timeout=_PATIENCE)
-            if not ready:
-                free = self._ray.available_resources().get("CPU", 0)
-                raise ConnectionError(
-                    f"no player has played anything for {_PATIENCE:.0f} s; the cluster has "
-                    f"{free:g} free CPUs, and {self.actors} players need one each"
-                )
-            player = self._playing.pop(ready[0])
-            try:
-                acted, rollout = self._ray.get(ready[0])
-            except (errors.RayActorError, errors.ObjectLostError) as error:
-                self._ray.kill(player)
-                self._lost += 1
-                self._in_a_row += 1
-                if self._in_a_row == _TRIES * self.actors:
-                    raise ConnectionError(f"one player after the other dies: {error}") from None
-                self._hire()
-                continue
-            self._in_a_row = 0
-            self._play(player)
-            return acted, rollout
-
-    def _dismiss_all(self) -> None:
-        for player in self._playing.values():
-            self._ray.kill(player)
-        self._playing.clear()
+    def _take_rollout(self) -> tuple[int, Rollout]:
+        """(Updates of the weights that acted, rollout); its actor starts the next one."""
+        try:
+            progress = self._scheduler.next_progress()
+        except FailedStartsError as error:
+            raise ConnectionError(
+                f"{error.count} actors died in a row before delivering a rollout, the last one "
+                f"with {error.reason}"
+            ) from None
+        except TimeoutError:
+            free = self._ray.available_resources().get("CPU", 0)
+            raise ConnectionError(
+                f"no actor has delivered a rollout for {_TIMEOUT:.0f} s; the cluster has {free:g} "
+                f"free CPUs, and {self.actors} actors need one each"
+            ) from None
+        self._scheduler.add(progress.job)
+        assert progress.result is not None
+        return progress.result
 
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
-def _learned(
-    settings: AgentSettings, state: Training, rollout: Rollout, hyper: Hyper
-) -> tuple[Training, Update]:
-    return learned(settings, state, rollout, hyper, state.actors, state.key)
+def learn_rollout(
+    settings: LearnerSettings, state: TrainState, rollout: Rollout, hyper: HyperParams
+) -> tuple[TrainState, UpdateResult]:
+    """Learn from a rollout that an actor made elsewhere. `state` is donated."""
+    return apply_rollout(settings, state, rollout, hyper, state.actors, state.key)
 
 
-class Player:
-    """Plays its copies of the world, in a process of the cluster."""
+class Actor:
+    """Acts in its own copies of the environment, in a process of the cluster."""
 
-    def __init__(self, environment: dict[str, str], config: Config):
-        os.environ.update(environment)  # JAX reads it when it is first used
-        self._trainer = config.trainer()
-        begin, self._key = jax.random.split(jax.random.key(config.seed))
-        training = self._trainer.init(begin)
-        self._actors = training.actors
-        self._form = jax.tree.structure(training.weights.network)
+    def __init__(self, environment: dict[str, str], run: RunSettings):
+        os.environ.update(environment)  # JAX reads it when it is first used.
+        self._trainer = make_trainer(run)
+        begin, self._key = jax.random.split(jax.random.key(run.seed))
+        state = self._trainer.start(begin)
+        self._actors = state.actors
+        self._structure = jax.tree.structure(state.weights.network)
 
-    def play(self, updates: int, weights: list[np.ndarray]) -> tuple[int, Rollout]:
-        """(`updates`, a rollout by these weights, as NumPy arrays)."""
-        network = jax.tree.unflatten(self._form, weights)
+    def make_rollout(self, updates: int, weights: list[np.ndarray]) -> Message:
+        """Act with these weights: (`updates`, rollout as NumPy arrays)."""
+        network = jax.tree.unflatten(self._structure, weights)
         self._key, key = jax.random.split(self._key)
-        self._actors, rollout = self._trainer.play(network, self._actors, key)
-        return updates, jax.tree.map(np.asarray, rollout)
+        self._actors, rollout = self._trainer.make_rollout(network, self._actors, key)
+        return Message("done", 1.0, result=(updates, jax.tree.map(np.asarray, rollout)))

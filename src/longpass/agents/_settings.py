@@ -136,7 +136,9 @@ class LearnerSettings:
         if self.slices is not None:
             return self.slices
         numbers = range(1, _MOST_SLICES + 1)
-        fits = [n for n in numbers if self.rollout % n == 0 and self.rollout // n >= self.block_every]
+        fits = [
+            n for n in numbers if self.rollout % n == 0 and self.rollout // n >= self.block_every
+        ]
         return max(fits, default=1)
 
     @property

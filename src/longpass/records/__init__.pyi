@@ -1,6 +1,8 @@
 from ._checkpoints import Checkpoints as Checkpoints
 from ._checkpoints import from_bytes as from_bytes
 from ._checkpoints import to_bytes as to_bytes
+from ._files import RECORDS as RECORDS
+from ._files import SETTINGS as SETTINGS
 from ._files import read_json as read_json
 from ._files import write_atomically as write_atomically
 from ._files import write_json as write_json
@@ -9,8 +11,6 @@ from ._folders import make_folder as make_folder
 from ._folders import refuse_foreign as refuse_foreign
 from ._provenance import provenance as provenance
 from ._records import Records as Records
-from ._run import RECORDS as RECORDS
-from ._run import SETTINGS as SETTINGS
 from ._run import Diverged as Diverged
 from ._run import InMemory as InMemory
 from ._run import Line as Line

@@ -1,10 +1,13 @@
-"""Files that are complete or not there."""
+"""Files that are complete or not there, and the names of those that every run has."""
 
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
+
+RECORDS = "records.jsonl"
+SETTINGS = "settings.json"
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], Any]) -> None:

@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from longpass.records._checkpoints import Checkpoints
-from longpass.records._files import read_json, write_json
+from longpass.records._files import RECORDS, SETTINGS, read_json, write_json
 from longpass.records._folders import hold_folder, make_folder, refuse_foreign
 from longpass.records._provenance import provenance
 from longpass.records._records import Records
-
-RECORDS = "records.jsonl"
-SETTINGS = "settings.json"
 
 Line = dict[str, Any]
 """One record, as JSON can hold it."""
@@ -169,6 +166,11 @@ class RunFolder:
     def begun(self) -> bool:
         """Whether there is a checkpoint to continue from."""
         return self.checkpoints.exist()
+
+    @property
+    def saved_updates(self) -> int:
+        """The updates of the latest checkpoint."""
+        return self._saved_updates
 
     def result(self) -> Line | None:
         """The latest result in the folder; None if training is not complete."""

@@ -1,0 +1,99 @@
+"""The network of an agent: how it is built from settings, and what its writer asks of a learner."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
+
+from longpass.agents._settings import NetworkSettings
+from longpass.networks import ActorCritic, make_actor_critic
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkBuilder:
+    """Makes the network of an agent from a key. Hashable, so that a learner is compiled once.
+
+    **Arguments:**
+
+    - `settings`: of the network. `num_pools` must be a number.
+    - `observation_shape`: of the environment.
+    - `num_actions`: of the environment.
+    """
+
+    settings: NetworkSettings
+    observation_shape: tuple[int, ...]
+    num_actions: int
+
+    def __call__(self, key: PRNGKeyArray) -> ActorCritic:
+        """The network with initial weights."""
+        settings = self.settings
+        pools = {}
+        if settings.has_pools:
+            if settings.num_pools is None:
+                raise ValueError("num_pools is None: it must be a number, see resolve_settings")
+            pools = {
+                "num_pools": settings.num_pools,
+                "viewport_size": settings.viewport_size,
+                "normalise": settings.normalise,
+            }
+        return make_actor_critic(
+            settings.memory,
+            self.observation_shape,
+            self.num_actions,
+            output_size=settings.output_size if settings.has_pools else settings.hidden_size,
+            pool_size=settings.pool_size,
+            writer=settings.writer,
+            embedding=settings.embedding,
+            threshold=settings.threshold,
+            logit_scale=settings.logit_scale,
+            key=key,
+            **pools,
+        )
+
+
+def init_embedding(network: ActorCritic, sample: Num[Array, "sample *observation"]) -> ActorCritic:
+    """The network with the initial embedding that it asks for, given a sample of frames."""
+    if network.embedding == "plain":
+        return network
+    torso = network.torso.sparse(sample, network.threshold, network.embedding == "centred")
+    return eqx.tree_at(lambda net: net.torso, network, torso)
+
+
+def writer_is_frozen(network: ActorCritic) -> bool:
+    """Whether the writer is never trained, so that embeddings of frames never change."""
+    return network.writer == "frozen"
+
+
+def writer_is_averaged(network: ActorCritic) -> bool:
+    """Whether the writer is an exponential average of weights that the learner trains."""
+    return network.writer == "slow"
+
+
+def to_inputs(
+    network: ActorCritic,
+    observations: Num[Array, "..."],
+    embedded: Float[Array, "... embedding"] | None = None,
+) -> Num[Array, "..."]:
+    """What a rollout keeps of observations: embeddings if they never change, else observations.
+
+    **Arguments:**
+
+    - `network`: the network that acts.
+    - `observations`: of shape `(..., *observation_shape)`.
+    - `embedded`: their embeddings, if they are known.
+    """
+    if not writer_is_frozen(network):
+        return observations
+    return network.embed(observations) if embedded is None else embedded
+
+
+def embed_inputs(network: ActorCritic, inputs: Num[Array, "..."]) -> Float[Array, "... embedding"]:
+    """The embeddings of what `to_inputs` kept."""
+    return inputs if writer_is_frozen(network) else network.embed(inputs)
+
+
+def trained_weights(network: ActorCritic) -> PyTree[bool]:
+    """True for each array of the network that is trained."""
+    frozen = writer_is_frozen(network)
+    return jax.tree.map(lambda writes: not (frozen and writes), network.writing())
