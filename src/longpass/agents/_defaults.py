@@ -133,11 +133,12 @@ def default_words(name: str) -> str:
     - `name`: the name of a field of `AgentSettings` or of one of its parts.
     """
     general = _find_value(AgentSettings(), name)
-    others = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
-    values = {task: _find_value(agent, name) for task, agent in others.items()}
-    words = [f"{general}"]
-    words += [f"{value} for {task}" for task, value in values.items() if value != general]
-    return "; ".join(words)
+    agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
+    tasks: dict[Any, list[str]] = {}
+    for task, agent in agents.items():
+        tasks.setdefault(_find_value(agent, name), []).append(task)
+    special = [f"{value} for {', '.join(at)}" for value, at in tasks.items() if value != general]
+    return "; ".join([f"{general}", *special])
 
 
 def _find_value(agent: AgentSettings, name: str) -> Any:
