@@ -19,7 +19,7 @@ from rich.table import Table
 
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_classifier import TorchChain, TorchLearner, TorchLSTM
-from longpass.networks import Family
+from longpass.networks import MemoryName
 from longpass.streams import Group, Layout, PlainLearner, StreamSettings, make_network, plain_learn
 from longpass.streams._update import draw
 
@@ -30,7 +30,7 @@ SECONDS = 12.0
 WHOLE = 40_000_000  # symbols of a whole run
 
 
-def settings_of(memory: Family, batch: int, truncation: int) -> StreamSettings:
+def settings_of(memory: MemoryName, batch: int, truncation: int) -> StreamSettings:
     own: dict[str, Any] = {"k": 8, "V": 10, "b": 2.0} if memory == "chain" else {}
     return StreamSettings(memory=memory, batch_size=batch, truncation=truncation, D=24, M=32, **own)
 
@@ -61,10 +61,7 @@ def plainly(settings: StreamSettings) -> tuple[Callable[[], object], int]:
     network = make_network(settings, jnp.float32)
     stream = piece_of(settings)
     weights = Group([settings]).state[0].weights[0]
-    memory = jax.tree.map(
-        lambda leaf: jnp.zeros((settings.batch_size, *leaf.shape), leaf.dtype),
-        network.memory.initial_state(),
-    )
+    memory = network.memory.initial_state((settings.batch_size,))
     learner = PlainLearner(weights, optax.adam(1.0).init(weights), memory)
     layout = Layout.of(network)
     rates = (jnp.float32(settings.learning_rate), jnp.float32(settings.epsilon))
@@ -106,7 +103,7 @@ def main(console: Console) -> dict:
         caption=f"D 24, k 8, V 10, M 32, b 2, float32; {machine()}, JAX {jax.__version__}, "
         f"PyTorch {torch.__version__}",
     )  # fmt: skip
-    memories: tuple[Family, ...] = ("chain", "lstm")
+    memories: tuple[MemoryName, ...] = ("chain", "lstm")
     for memory in memories:
         for batch, truncation, target in SIZES:
             row = measure(memory, batch, truncation)
@@ -126,7 +123,7 @@ def main(console: Console) -> dict:
     return {"rates": rows, "whole": [whole(console, *size[:2]) for size in SIZES[3:]]}
 
 
-def measure(memory: Family, batch: int, truncation: int) -> dict[str, Any]:
+def measure(memory: MemoryName, batch: int, truncation: int) -> dict[str, Any]:
     settings = settings_of(memory, batch, truncation)
     forms = {
         "alone": ours(settings, 1),

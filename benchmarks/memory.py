@@ -37,11 +37,10 @@ def build(size: int, pools: int) -> Concrete:
     """A Concrete whose input, pools and output have one width."""
     return Concrete(
         size,
+        size,
+        num_pools=pools,
         pool_size=size,
-        pools=pools,
-        base=2.0,
         viewport_size=VIEWPORT,
-        summary_size=size,
         key=jax.random.key(0),
     )
 

@@ -1,53 +1,102 @@
-"""Layers import only from layers above them."""
+"""Packages import in one direction, and only each other's public names."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import longpass
 
-# Top to bottom. A file directly in the package (such as _checks.py) is open to all.
-LAYERS = (
-    "theory",
-    "memory",
-    "networks",
-    "tasks",
-    "envs",
-    "results",
-    "learners",
-    "search",
-    "studies",
-    "cli",
-)
+# What each package may import. A file directly in `longpass` (such as _checks.py) is open to all.
+MAY_IMPORT = {
+    "theory": set(),
+    "records": set(),
+    "jobs": set(),
+    "memory": {"theory"},
+    "networks": {"theory", "memory"},
+    "envs": set(),
+    "streams": {"theory", "memory", "networks", "records", "jobs"},
+    "agents": {"theory", "memory", "networks", "envs", "records", "jobs"},
+    "figures": {"theory", "memory", "networks", "envs", "records", "streams", "agents"},
+    "cli": {"theory", "envs", "records", "jobs", "streams", "agents", "figures"},
+}
 SOURCE = Path(longpass.__file__).parent
 
 
 def imported(path: Path) -> set[str]:
-    """Names of longpass' own packages that a file imports, anywhere in it."""
+    """Dotted names within longpass that a file imports, anywhere in it."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path} has a relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    parts = [name.split(".") for name in names]
-    return {part[1] for part in parts if part[0] == "longpass" and len(part) > 1} & set(LAYERS)
+    return {name.removeprefix("longpass.") for name in names if name.startswith("longpass.")}
 
 
-def test_every_package_is_a_layer():
+def imports_of(package: str) -> list[tuple[Path, str]]:
+    """(File, dotted name) of every import from another package of longpass."""
+    return [
+        (path, name)
+        for path in (SOURCE / package).rglob("*.py")
+        for name in sorted(imported(path))
+        if name.split(".")[0] in MAY_IMPORT and name.split(".")[0] != package
+    ]
+
+
+def test_every_package_has_a_place():
     packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-    assert packages == set(LAYERS)
+    assert packages == set(MAY_IMPORT)
 
 
-def test_layers_import_upwards_only():
-    seen = 0
-    for place, layer in enumerate(LAYERS):
-        for path in (SOURCE / layer).rglob("*.py"):
-            found = imported(path)
-            seen += len(found)
-            assert found <= set(LAYERS[: place + 1]), f"{path} imports {found} from below"
-    assert seen > 10, "the test found too few imports to mean anything"
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_a_package_imports_in_one_direction(package):
+    for path, name in imports_of(package):
+        assert name.split(".")[0] in MAY_IMPORT[package], f"{path} imports {name}"
 
 
-def test_what_is_open_to_all_imports_no_layer():
-    for path in SOURCE.glob("*.py"):
-        assert not imported(path), path
+def test_no_private_name_is_imported_across_packages():
+    found = [one for package in MAY_IMPORT for one in imports_of(package)]
+    assert len(found) > 30, "the test found too few imports to mean anything"
+    for path, name in found:
+        private = [part for part in name.split(".")[1:] if part.startswith("_")]
+        assert not private, f"{path} imports {name}"
+
+
+def test_what_is_open_to_all_imports_no_package():
+    for path in SOURCE.glob("_*.py"):
+        if path.name == "__main__.py":
+            continue
+        packages = {name.split(".")[0] for name in imported(path)} & set(MAY_IMPORT)
+        assert not packages, path
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "longpass.streams: StreamSettings SweepPlan",
+        "longpass.agents: AgentSettings TASK_DEFAULTS",
+        "longpass.envs: TMazeParams WORLDS",
+        "longpass.records: Records",
+        "longpass.jobs: LocalEngine",
+        "longpass.cli: main",
+    ],
+)
+def test_settings_and_drivers_do_not_load_jax(names):
+    module, wanted = names.split(": ")
+    script = (
+        f"import sys; from {module} import {wanted.replace(' ', ', ')}; "
+        f"sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_a_command_is_imported_alone():
+    script = (
+        "import sys; from longpass.cli import load_command; load_command('pools'); "
+        "sys.exit(any(name in sys.modules for name in ('longpass.cli._train', 'longpass.agents')))"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0

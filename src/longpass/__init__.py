@@ -8,11 +8,15 @@ learn correlations over hundreds.
 - `longpass.theory`: what a memory remembers, in closed form.
 - `longpass.networks`: the networks of the paper.
 - `longpass.envs`: the three gridworlds of the paper.
-- `longpass.learners`: a recurrent actor-critic with V-trace.
+- `longpass.streams`: sequence classification with truncated back-propagation.
+- `longpass.agents`: a recurrent actor-critic with V-trace, and populations of them.
 
-Nothing is imported here but the version, so that `import longpass` is free.
+`longpass.Concrete` and the packages above are imported when they are first used.
 """
 
 from importlib.metadata import version
 
+import lazy_loader
+
 __version__ = version("longpass")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

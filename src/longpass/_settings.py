@@ -12,8 +12,8 @@ import tyro
 
 from longpass._names import (
     Embedding,
-    Family,
-    Normalise,
+    MemoryName,
+    NormaliseFlag,
     Optimiser,
     OptimiserState,
     TaskName,
@@ -27,7 +27,7 @@ class StreamFields:
 
     task: TaskName = "two-markers"
     """Which streams to classify."""
-    memory: Family = "chain"
+    memory: MemoryName = "chain"
     """What remembers: chain is the LP-RNN, parallel its control."""
     truncation: int = 2
     """Steps that gradients reach back, and symbols of each stream in a minibatch."""
@@ -49,7 +49,7 @@ class StreamFields:
     """Units of a viewport (paper: 4 to 16; by default 16)."""
     b: float | None = None
     """Base of the pools' rates (paper: 1.5, 2, 3; by default 1.5)."""
-    normalise: Normalise | None = None
+    normalise: NormaliseFlag | None = None
     """Pools before their viewports: none (the paper) or layer."""
     clear_state: bool = False
     """Clear the memory where sequences start. The paper's is carried on."""
@@ -72,7 +72,7 @@ class PlanFields:
     """Another seed draws other settings, weights and streams."""
     tasks: tuple[TaskName, ...] = ("two-markers", "three-markers", "subsequences")
     """Which tasks."""
-    memories: tuple[Family, ...] = ("chain", "parallel", "lstm")
+    memories: tuple[MemoryName, ...] = ("chain", "parallel", "lstm")
     """Which memories."""
     truncations: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
     """Which truncation lengths."""
@@ -88,7 +88,7 @@ class PlanFields:
 class AgentFields:
     """One agent: its network and how it learns. None takes the default of the task."""
 
-    memory: Family = "chain"
+    memory: MemoryName = "chain"
     """What remembers: chain is the LP-RNN, parallel its control."""
     block_every: int = 20
     """Gradients through the memory's state are stopped every so many steps."""
@@ -104,7 +104,7 @@ class AgentFields:
     its mean."""
     threshold: float | None = None
     """For sparse and centred: units speak so many standard deviations above their mean."""
-    normalise: Normalise | None = None
+    normalise: NormaliseFlag | None = None
     """Pools before their viewports: as they are (the paper), or on one scale."""
     logit_scale: float | None = None
     """Size of the policy's first weights."""

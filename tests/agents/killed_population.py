@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from longpass.agents import AgentSettings, Config, Members, Population, carry_out
-from longpass.jobs import Update
+from longpass.agents import AgentSettings, Config, Members, Population, run_populations
+from longpass.jobs import JobProgress
 
 CONFIG = Config("cued_catch", {}, {"family": "lstm", "size": 4}, {}, AgentSettings(), seed=5)
 CONFIG = Config(
@@ -32,12 +32,12 @@ def made_up(task):
     updates = 3 * task.number
     lines = [{"updates": updates + n, "return_100": scores[n], "seconds": 0} for n in range(3)]
     last = {"event": "round", "round": task.number, "episodes": 40, "mean": scores[0]}
-    return [{"state": json.dumps(history).encode(), "scores": scores, "records": [*lines, last]}]
+    return {"state": json.dumps(history).encode(), "scores": scores, "records": [*lines, last]}
 
 
-def made_up_work(settings, watch):
+def made_up_work(task, on_progress):
     """As `train_round` is called."""
-    return made_up(*settings)
+    return made_up(task)
 
 
 class SlowEngine:
@@ -46,18 +46,18 @@ class SlowEngine:
     def __init__(self, out: Path):
         self.log = out.parent / f"{out.name}.trained"
 
-    def carry_out(self, jobs):
+    def run(self, jobs):
         for job in jobs:
             time.sleep(0.002)
-            yield Update(job, 1.0, [], records=made_up(job.settings[0]))
-            # Only what was heard and written down before the next one is asked for counts.
+            yield JobProgress(job, "done", 1.0, result=made_up(job.payload))
+            # Only what was recorded before the next one is asked for counts.
             with self.log.open("a") as file:
-                file.write(f"{job.runs[1]} {job.settings[0].number}\n")
+                file.write(f"{job.id[1]} {job.payload.number}\n")
 
 
 def train(out: Path) -> None:
     population = Population(PLAN, out, resume=(out / "population.json").exists())
-    for _ in carry_out([population], SlowEngine(out)):
+    for _ in run_populations([population], SlowEngine(out)):
         pass
 
 

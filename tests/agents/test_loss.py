@@ -12,7 +12,7 @@ from longpass.agents import AgentSettings, Hyper, Impala, Moment, Rollout, _impa
 from longpass.agents import _loss as _learning
 from longpass.agents import _rollouts as _acting
 from longpass.memory import AbstractMemory
-from longpass.networks import ActorCritic
+from longpass.networks import ActorCritic, make_actor_critic
 from tests.agents.probes import RECALL, Clock, Probe, ProbeParams
 from tests.agents.test_probes import QUICK_COMPILE
 
@@ -31,8 +31,8 @@ class Counter(AbstractMemory):
     def output_shape(self):
         return (2,)
 
-    def initial_state(self):
-        return jnp.zeros((), jnp.float32)
+    def initial_state(self, batch_shape=()):
+        return jnp.zeros(batch_shape, jnp.float32)
 
     def step(self, state, x, start=False):
         count = 1.0 + (jnp.where(start, 0.0, state) if self.heeds_starts else state)
@@ -51,13 +51,9 @@ class Dial(eqx.Module):
 
 def counting_network(reads, heeds_starts=True):
     """A network whose value is `reads` times (frames counted, frames on the clock)."""
-    network = ActorCritic("lstm", (1, 1, 8), size=2, key=KEY)
+    network = ActorCritic(Counter(heeds_starts), (1, 1, 8), 5, key=KEY)
     value = jnp.asarray(reads, jnp.float32)[None]
-    return eqx.tree_at(
-        lambda net: (net.torso, net.memory, net.value.weight),
-        network,
-        (Dial(), Counter(heeds_starts), value),
-    )
+    return eqx.tree_at(lambda net: (net.torso, net.value.weight), network, (Dial(), value))
 
 
 def counted(**options):
@@ -116,12 +112,16 @@ def test_a_truncated_end_is_worth_its_last_frame():
     assert not moments.terminated.any()
 
 
-SIZES = {"pools": 3, "pool_size": 8, "viewport_size": 4, "summary_size": 8, "size": 8}
+POOLS = {"num_pools": 3, "viewport_size": 4}
 HYPER = Hyper(learning_rate=1e-2)
 
 
 def small(family="chain", writer="learned", **more):
-    return ActorCritic(family, (1, 1, 4), writer=writer, **SIZES, **more, key=KEY)
+    pooled = POOLS if family in ("chain", "parallel") else {}
+    sizes = {"output_size": 8, "pool_size": 8}
+    return make_actor_critic(
+        family, (1, 1, 4), 5, writer=writer, **sizes, **pooled, **more, key=KEY
+    )
 
 
 PARAMS = ProbeParams(RECALL, 5)

@@ -20,18 +20,18 @@ from longpass.agents import (
     Progress,
     Round,
     Run,
-    carry_out,
     configure,
     copied,
     curve,
     load_network,
+    run_populations,
     train_round,
 )
 from longpass.agents._progress import to_save
-from longpass.jobs import LocalEngine, Update
+from longpass.jobs import JobProgress, LocalEngine
 from longpass.records import Records, from_bytes, to_bytes
-from tests.agents.killed_population import PLAN, made_up, made_up_work
-from tests.agents.test_runs import CONFIG
+from tests.learners.test_runs import CONFIG
+from tests.search.killed_population import PLAN, made_up, made_up_work
 
 # Real rounds share their program with the tests of runs, so they share a process.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -44,17 +44,17 @@ class MadeUp:
     def __init__(self, fail_after=None):
         self.trained, self._fail_after = [], fail_after
 
-    def carry_out(self, jobs):
+    def run(self, jobs):
         for job in jobs:
             if self._fail_after is not None and len(self.trained) >= self._fail_after:
                 raise OSError("the driver is gone")
-            self.trained.append((job.runs[1], job.settings[0].number))
-            yield Update(job, 1.0, [], records=made_up(job.settings[0]))
+            self.trained.append((job.id[1], job.payload.number))
+            yield JobProgress(job, "done", 1.0, result=made_up(job.payload))
 
 
 def train(population, engine):
-    for update in carry_out([population], engine):
-        assert update.error is None
+    for progress in run_populations([population], engine):
+        assert progress.error is None
 
 
 def left_behind(out):
@@ -136,14 +136,15 @@ def test_more_rounds_may_be_asked_for_later(tmp_path):
 
 def test_several_populations_train_side_by_side_and_one_that_fails_stops_alone(tmp_path):
     class Failing(MadeUp):
-        def carry_out(self, jobs):
-            for update in super().carry_out(jobs):
-                bad = update.job.runs == (0, 1) and update.job.settings[0].number == 1
-                yield update._replace(records=None, error="no") if bad else update
+        def run(self, jobs):
+            for progress in super().run(jobs):
+                job = progress.job
+                bad = job.id == (0, 1) and job.payload.number == 1
+                yield JobProgress(job, "failed", error="no") if bad else progress
 
     two = [Population(PLAN, tmp_path / name) for name in "ab"]
-    news = list(carry_out(two, Failing()))
-    assert [one.job.runs for one in news if one.error] == [(0, 1)]
+    all_progress = list(run_populations(two, Failing()))
+    assert [one.job.id for one in all_progress if one.error] == [(0, 1)]
     assert two[0].done() == [2, 1, 2, 2]
     assert two[1].done() == [PLAN.rounds] * PLAN.members
     train(two[0], MadeUp())
@@ -153,7 +154,7 @@ def test_several_populations_train_side_by_side_and_one_that_fails_stops_alone(t
 def test_processes_train_what_the_engine_is_given(tmp_path):
     plan = dataclasses.replace(PLAN, members=2, rounds=2)
     train(Population(plan, tmp_path / "here"), MadeUp())
-    train(Population(plan, tmp_path / "there"), LocalEngine(1, work=made_up_work))
+    train(Population(plan, tmp_path / "there"), LocalEngine(made_up_work, 1))
     assert left_behind(tmp_path / "there") == left_behind(tmp_path / "here")
 
 
@@ -168,11 +169,11 @@ def test_a_folder_belongs_to_one_population(tmp_path):
     (tmp_path / "b" / "thesis.tex").write_text("")
     with pytest.raises(ValueError, match=r"has 'thesis.tex' in it and no population.json"):
         Population(PLAN, tmp_path / "b")
-    news = carry_out([population], MadeUp())
-    next(news)
+    first = run_populations([population], MadeUp())
+    next(first)
     with pytest.raises(ValueError, match="in which a population is running"):
-        next(carry_out([population], MadeUp()))
-    news.close()
+        next(run_populations([population], MadeUp()))
+    first.close()
     path = tmp_path / "a" / "members" / "0" / "round-0.npz"
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(ValueError, match=r"round-0.npz is damaged .* delete it"):
@@ -226,9 +227,9 @@ def test_members_are_drawn_around_the_common_settings():
 class Here:
     """Trains real rounds in this process, which has the program already."""
 
-    def carry_out(self, jobs):
+    def run(self, jobs):
         for job in jobs:
-            yield Update(job, 1.0, [], records=train_round(job.settings, quiet))
+            yield JobProgress(job, "done", 1.0, result=train_round(job.payload, quiet))
 
 
 def quiet(*_):
@@ -236,7 +237,7 @@ def quiet(*_):
 
 
 def a_round(config, number=0, state=None, donor=None):
-    return train_round((Round(config.text(), number, 5, 5, state, donor),), quiet)[0]
+    return train_round(Round(config.text(), number, 5, 5, state, donor), quiet)
 
 
 def tree(state):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from longpass.agents import AgentSettings, Hyper, Impala, conditioning
-from longpass.networks import ActorCritic
+from longpass.networks import make_actor_critic
 from tests.agents.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
 
 FAMILIES = [
@@ -26,14 +26,14 @@ SETTINGS = AgentSettings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagg
 
 
 def build(family, key):
-    return ActorCritic(
+    pooled = {} if family == "lstm" else {"num_pools": 5, "viewport_size": 8}
+    return make_actor_critic(
         family,
         (1, 1, 4),
-        pools=5,
+        5,
+        output_size=32,
         pool_size=16,
-        viewport_size=8,
-        summary_size=32,
-        size=32,
+        **pooled,
         **conditioning(family),
         key=key,
     )

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.image import imread
 from rich.console import Console
 
-from longpass import search
+from longpass import jobs
 from longpass._settings import AgentFields
 from longpass.agents import (
     TASK_DEFAULTS,
@@ -24,10 +24,10 @@ from longpass.agents import (
 )
 from longpass.cli import _pbt, main
 from longpass.figures import _returns
-from longpass.jobs import Job, Update, _choice
+from longpass.jobs import Job, JobProgress, _engines
 from longpass.records import Records
-from tests.cli.test_agents import SMALL, TASK
-from tests.cli.test_cli import run
+from tests.test_cli import run
+from tests.test_cli_agents import SMALL, TASK
 
 # Real rounds share their program with the tests of runs.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -36,18 +36,17 @@ pytestmark = pytest.mark.xdist_group("runs")
 class Here:
     """An engine in this process. What it is asked to do, it does by `work`."""
 
-    def __init__(self, workers=None, work=None):
+    def __init__(self, work, workers=None):
         self.workers, self._work = 1, work
 
-    def carry_out(self, jobs):
+    def run(self, jobs):
         for job in jobs:
-            yield Update(job, 0.0, [])
-            yield Update(job, 1.0, [], records=self._work(job.settings, lambda *_: None))
+            yield JobProgress(job, "running")
+            yield JobProgress(job, "done", 1.0, result=self._work(job.payload, lambda *_: None))
 
 
-def made_up_round(settings, watch):
+def made_up_round(task, on_progress):
     """Records of an agent that nobody trained: a chain ends at its world's best, others do not."""
-    (task,) = settings
     config = json.loads(task.config)
     mean = 59.0 if config["network"]["family"] == "chain" else 30.0
     first = task.number * task.episodes
@@ -63,13 +62,13 @@ def made_up_round(settings, watch):
     ]
     count = first + task.episodes
     last = {"event": "round", "round": task.number, "episodes": count, "mean": mean}
-    return [{"state": b"", "scores": [mean, mean], "records": [*lines, last]}]
+    return {"state": b"", "scores": [mean, mean], "records": [*lines, last]}
 
 
-def interrupted(settings, watch):
+def interrupted(task, on_progress):
     """The same, and the user presses Ctrl-C meanwhile."""
     os.kill(os.getpid(), signal.SIGINT)
-    return made_up_round(settings, watch)
+    return made_up_round(task, on_progress)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +85,8 @@ def population(tmp_path_factory):
 
 
 def work_here(patch):
-    for place in (search, _choice):
-        patch.setattr(place, "LocalEngine", Here)
+    for module in (jobs, _engines):
+        patch.setattr(module, "LocalEngine", Here)
 
 
 @pytest.fixture
@@ -140,8 +139,8 @@ def test_the_live_table_tells_how_it_goes(population):
     plan = dataclasses.replace(_plan(folder), rounds=3)
     one = Population(plan, folder, resume=True)
     view = _pbt._View([one], 1000.0, 2)
-    job = Job((0, 1), (dataclasses.replace(one.left()[1].settings[0], state=None),))
-    view.hear(Update(job, 0.5, [1.25]))
+    job = Job((0, 1), dataclasses.replace(one.left()[1].payload, state=None))
+    view.on_progress(JobProgress(job, "running", 0.5, [1.25]))
     text = io.StringIO()
     Console(file=text, width=120).print(view)
     shown = text.getvalue()
@@ -162,7 +161,7 @@ def test_bad_populations_are_named_before_any_work(tmp_path, capsys, here):
         (("--window", 40_000), "window is 40000: it must be 2 to 30000"),
         (("--p", 2), "p is 2.0: it must be 0 to 1"),
         (("--discount", 1.5), "discount is 1.5: it must be 0 to 1"),
-        (("--memory", "lstm", "--normalise", "layer"), "it must be 'none' for lstm"),
+        (("--memory", "lstm", "--normalise", "layer"), "it must not be given for lstm"),
     ):
         code, _, err = run(capsys, "pbt", "t-maze", *flags, "--out", tmp_path / "new")
         assert code == 1

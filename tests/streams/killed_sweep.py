@@ -9,7 +9,7 @@ import time
 import warnings
 from pathlib import Path
 
-from longpass.jobs import Update
+from longpass.jobs import JobProgress
 from longpass.streams import Plan, Sweep
 
 PLAN = Plan(name="killed", tasks=("two-markers",), truncations=(2, 4, 8, 16), runs=30)
@@ -18,18 +18,18 @@ PLAN = Plan(name="killed", tasks=("two-markers",), truncations=(2, 4, 8, 16), ru
 class SlowEngine:
     """Makes up records that depend on the settings only, 2 milliseconds each."""
 
-    def carry_out(self, jobs):
+    def run(self, jobs):
         for job in jobs:
             time.sleep(0.002)
             records = [
                 {"settings": one.to_dict(), "score": random.Random(one.seed).random()}
-                for one in job.settings
+                for one in job.payload
             ]
-            yield Update(job, 1.0, [], records=records)
+            yield JobProgress(job, "done", 1.0, result=records)
 
 
-def carry_out(out: Path) -> None:
-    for _ in Sweep(PLAN, out).carry_out(SlowEngine()):
+def run_sweep(out: Path) -> None:
+    for _ in Sweep(PLAN, out).run(SlowEngine()):
         pass
 
 
@@ -37,21 +37,21 @@ def main() -> None:
     # JAX is imported but never used here, so there are no threads for a fork to hurt.
     warnings.simplefilter("ignore")
     out, kills = Path(sys.argv[1]), int(sys.argv[2])
-    carry_out(out / "whole")
+    run_sweep(out / "whole")
     rng = random.Random(0)
     records = out / "killed" / "runs.jsonl"
     partial = 0
     for _ in range(kills):
         child = os.fork()
         if child == 0:
-            carry_out(out / "killed")
+            run_sweep(out / "killed")
             os._exit(0)
         time.sleep(rng.uniform(0.02, 0.12))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         lines = records.read_text().count("\n") if records.exists() else 0
         partial += 0 < lines < len(PLAN)
-    carry_out(out / "killed")
+    run_sweep(out / "killed")
     print(json.dumps({"kills": kills, "torn or partial": partial, "runs": len(PLAN)}))
 
 

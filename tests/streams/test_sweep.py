@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from longpass.jobs import LocalEngine, Update
-from longpass.streams import Group, Plan, Sweep
+from longpass.jobs import JobProgress, LocalEngine
+from longpass.streams import Group, Plan, Sweep, train
 
 TINY = Plan(
     name="tiny",
@@ -29,7 +29,7 @@ KILLS = 20
 class FakeEngine:
     """Makes records of nothing, at once."""
 
-    def carry_out(self, jobs):
+    def run(self, jobs):
         for job in jobs:
             records = [
                 {
@@ -38,9 +38,9 @@ class FakeEngine:
                     "diverged": None,
                     "symbols": one.symbols,
                 }
-                for one in job.settings
+                for one in job.payload
             ]
-            yield Update(job, 1.0, [], records=records)
+            yield JobProgress(job, "done", 1.0, result=records)
 
 
 def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_path):
@@ -65,8 +65,8 @@ def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_
 
 def test_real_runs_by_processes_are_those_of_the_run_alone(tmp_path):
     sweep = Sweep(dataclasses.replace(TINY, truncations=(2,), runs=1), tmp_path)
-    for update in sweep.carry_out(LocalEngine(1)):
-        assert update.error is None
+    for progress in sweep.run(LocalEngine(train, 1)):
+        assert progress.error is None
     records = {record["run"]: record for record in sweep.records.read()}
     assert sorted(records) == [0]
     for i, record in records.items():
@@ -81,34 +81,33 @@ def test_real_runs_by_processes_are_those_of_the_run_alone(tmp_path):
             "sequences": score.sequences,
         }
     assert sweep.left() == []
-    assert list(sweep.carry_out(LocalEngine(1))) == []
+    assert list(sweep.run(LocalEngine(train, 1))) == []
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_run_recorded_once(tmp_path):
     sweep = Sweep(dataclasses.replace(TINY, truncations=(2,), runs=1), tmp_path)
-    news = sweep.carry_out(LocalEngine(1, work=toil))
-    next(news)
+    jobs = sweep.run(LocalEngine(work_without_end, 1))
+    next(jobs)
     victims = _children()
     assert victims
     for victim in victims:
         os.kill(victim, signal.SIGKILL)
-    for update in news:
-        assert update.job.runs == (0,)
+    for progress in jobs:
+        assert progress.job.id == (0,)
         survivors = [one for one in _children() if one not in victims]
         if survivors:
             break
     for victim in survivors:
         os.kill(victim, signal.SIGKILL)
-    last = list(news)[-1]
-    assert "the process died" in last.error
+    last = list(jobs)[-1]
+    assert last.error == "the worker process died twice, last with exit code -9"
     assert sweep.done() == set()
     assert not _children()
 
 
-def toil(settings, watch):
-    """Work that has no end."""
+def work_without_end(settings, on_progress):
     while True:
-        watch(0.5, [0.25])
+        on_progress(0.5, [0.25])
         time.sleep(0.02)
 
 
@@ -128,14 +127,14 @@ def _children():
 
 def test_a_broken_last_line_costs_its_run_only(tmp_path):
     sweep = Sweep(TINY, tmp_path)
-    list(sweep.carry_out(FakeEngine()))
+    list(sweep.run(FakeEngine()))
     assert sweep.done() == {0, 1, 2, 3}
     content = sweep.records.path.read_bytes()
     sweep.records.path.write_bytes(content[:-20])
     again = Sweep(TINY, tmp_path)
     assert "is broken off" in again.warning
     assert again.done() == {0, 1, 2}
-    list(again.carry_out(FakeEngine()))
+    list(again.run(FakeEngine()))
     assert again.records.path.read_bytes() == content
     assert Sweep(TINY, tmp_path).warning is None
 
@@ -156,30 +155,30 @@ def test_a_folder_belongs_to_one_plan(tmp_path):
 
 
 def test_a_second_sweep_in_the_same_folder_is_refused(tmp_path):
-    first = Sweep(TINY, tmp_path).carry_out(FakeEngine())
+    first = Sweep(TINY, tmp_path).run(FakeEngine())
     next(first)
     with pytest.raises(ValueError, match="in which a sweep is running"):
-        next(Sweep(TINY, tmp_path).carry_out(FakeEngine()))
+        next(Sweep(TINY, tmp_path).run(FakeEngine()))
     first.close()
-    assert len(list(Sweep(TINY, tmp_path).carry_out(FakeEngine()))) == 3
+    assert len(list(Sweep(TINY, tmp_path).run(FakeEngine()))) == 3
 
 
 def test_a_run_that_fails_breaks_no_other(tmp_path):
     class Failing(FakeEngine):
-        def carry_out(self, jobs):
+        def run(self, jobs):
             first, *rest = jobs
-            yield Update(first, 0.0, [], error="MemoryError: no")
-            yield from super().carry_out(rest)
+            yield JobProgress(first, "failed", error="MemoryError: no")
+            yield from super().run(rest)
 
     sweep = Sweep(TINY, tmp_path)
-    list(sweep.carry_out(Failing()))
+    list(sweep.run(Failing()))
     assert sweep.done() == {1, 2, 3}
-    assert [job.runs for job in sweep.left()] == [(0,)]
+    assert [job.id for job in sweep.left()] == [(0,)]
 
 
 def test_the_summary_counts(tmp_path):
     sweep = Sweep(TINY, tmp_path)
-    list(sweep.carry_out(FakeEngine()))
+    list(sweep.run(FakeEngine()))
     cell = {"task": "two-markers", "memory": "chain", "runs": 2, "best": 0.5, "solved": 0}
     assert sweep.summary() == [
         cell | {"truncation": 2, "diverged": 0},

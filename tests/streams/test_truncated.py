@@ -55,10 +55,7 @@ def plainly(settings, blocks, dtype):
     network = make_network(settings, dtype)
     group = Group([settings], dtype)  # for its streams and its first weights only
     learner, cursors = group.state
-    memory = jax.tree.map(
-        lambda leaf: jnp.zeros((settings.batch_size, *leaf.shape), leaf.dtype),
-        network.memory.initial_state(),
-    )
+    memory = network.memory.initial_state((settings.batch_size,))
     weights = learner.weights[0]
     plain = PlainLearner(weights, optax.adam(1.0).init(weights), memory)
     losses = []

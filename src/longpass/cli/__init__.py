@@ -1,64 +1,65 @@
-"""The console script `longpass`: one subcommand a dataclass, one file a subcommand.
+"""The console script `longpass`: one file per command, and only that file is imported.
 
 A command is a dataclass whose fields are its flags and whose `run` does the work: it may print
-to the console it is given and returns what `--json` prints. Heavy imports stay inside `run`, so
-that `--help` answers at once.
+to the console that it is given, and returns what `--json` prints. Files of commands import JAX
+inside `run` only, so that `longpass CMD --help` answers at once.
 """
 
+import difflib
+import importlib
 import json
 import os
 import sys
-from typing import Annotated
+from typing import Any, NamedTuple, NoReturn
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 
-from longpass.cli._classify import Classify
-from longpass.cli._evaluate import Evaluate
-from longpass.cli._figure import Figure
-from longpass.cli._film import Film
-from longpass.cli._pbt import Pbt
-from longpass.cli._play import Play
-from longpass.cli._pools import Pools
-from longpass.cli._replay import Replay
-from longpass.cli._reproduce import Reproduce
-from longpass.cli._sweep import RunSweep
-from longpass.cli._train import Train
+from longpass import __version__
 
+
+class Command(NamedTuple):
+    """Where a command is, and what it does in a few words."""
+
+    module: str
+    name: str
+    summary: str
+
+
+COMMANDS = {
+    "pools": Command("_pools", "Pools", "how many pools reach how far back, and what each holds"),
+    "classify": Command("_classify", "Classify", "train one network on streams of symbols"),
+    "sweep": Command("_sweep", "RunSweep", "many such trainings, with random settings"),
+    "train": Command("_train", "Train", "train an agent that remembers"),
+    "pbt": Command("_pbt", "Pbt", "train a population of agents that copy the better ones"),
+    "evaluate": Command("_evaluate", "Evaluate", "what a trained agent earns"),
+    "play": Command("_play", "Play", "play one of the worlds yourself, in the terminal"),
+    "film": Command("_film", "Film", "an episode as an animated picture"),
+    "replay": Command("_replay", "Replay", "compare recorded episodes frame by frame"),
+    "figure": Command("_figure", "Figure", "draw one figure"),
+    "reproduce": Command("_reproduce", "Reproduce", "the paper's claims, with tables and figures"),
+}
 _TOUR = """Low-pass recurrent neural networks: a memory that learns long correlations from short
 gradients.
 
 A tour:
   longpass pools --horizon 300       how many pools reach 300 steps back, and what each holds
   longpass figure impulse            the windows through which pools see the past
-  longpass classify --truncation 2   learn to tell sequences of 100 symbols from 2-step gradients
-  longpass sweep --runs 10           many such runs, with settings drawn at random
+  longpass classify --truncation 2   classify sequences of 100 symbols from 2-step gradients
+  longpass sweep --runs 1 --symbols 1e6   many such runs, with random settings
   longpass reproduce                 the paper's main claim, with a table and every figure
-  longpass play t-maze --level 0     play one of the three tasks yourself
+  longpass play t-maze --level 0     play one of the three worlds yourself
   longpass film cued-catch -o a.gif  an episode as an animated picture
-  longpass train t-maze --level 0    train an agent that remembers; it leaves a run's folder
+  longpass train t-maze --level 0    train an agent that remembers, in a folder of its own
   longpass pbt t-maze --level 0      a population of agents that copy the better ones
   longpass evaluate runs/agent       what it earns, greedily and as it was trained
   longpass replay tests/golden       recorded episodes of the original games, frame by frame
 
-Every command takes --json (one JSON object on standard output, nothing else) and says with
---help what it does. Exit status: 0 success, 1 the command failed, 2 bad flags, 130 stopped.
+Every command takes --json (one JSON object on standard output, nothing else) and explains
+itself with --help. Exit status: 0 success, 1 the command failed, 2 bad flags, 130 stopped.
 """
-
-_Command = (
-    Annotated[Pools, tyro.conf.subcommand("pools")]
-    | Annotated[Figure, tyro.conf.subcommand("figure")]
-    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
-    | Annotated[Classify, tyro.conf.subcommand("classify")]
-    | Annotated[RunSweep, tyro.conf.subcommand("sweep")]
-    | Annotated[Play, tyro.conf.subcommand("play")]
-    | Annotated[Film, tyro.conf.subcommand("film")]
-    | Annotated[Replay, tyro.conf.subcommand("replay")]
-    | Annotated[Train, tyro.conf.subcommand("train")]
-    | Annotated[Pbt, tyro.conf.subcommand("pbt")]
-    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
-)
-# Flags of a task may stand before or after those of the command that plays it.
+# Flags of a world may stand before or after those of the command that plays it.
 _FLAGS = (
     tyro.conf.CascadeSubcommandArgs,
     tyro.conf.OmitSubcommandPrefixes,
@@ -67,14 +68,20 @@ _FLAGS = (
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run one command and exit."""
-    command = tyro.cli(_Command, prog="longpass", description=_TOUR, args=args, config=_FLAGS)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    # With --json, what is for people goes to standard error.
+    """Run one command and exit.
+
+    **Arguments:**
+
+    - `args`: the words after `longpass`; None takes those of this process.
+    """
+    words = sys.argv[1:] if args is None else args
+    command = _parse(words)
+    # With --json, everything for people goes to standard error.
     console = Console(stderr=command.json)
     try:
         result = command.run(console)
     except KeyboardInterrupt:
-        _leave_stopped(args)
+        _exit_stopped(args)
     except (ValueError, TypeError, OSError) as error:
         Console(stderr=True).print(
             f"longpass: {error}", style="red", markup=False, highlight=False, soft_wrap=True
@@ -82,12 +89,55 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(1)
     if command.json:
         print(json.dumps(result))
-    # A command that has looked and found something wrong says so in what it returns.
+    # A command that found something wrong says so in its result.
     if not result.get("ok", True):
         sys.exit(1)
 
 
-def _leave_stopped(args: list[str] | None) -> None:
+def load_command(name: str) -> type:
+    """The dataclass of the command with this name."""
+    command = COMMANDS[name]
+    return getattr(importlib.import_module(f"longpass.cli.{command.module}"), command.name)
+
+
+def _parse(words: list[str]) -> Any:
+    """The command that was asked for, with its flags; exits after --help and bad flags."""
+    name = words[0] if words else None
+    if name in ("-h", "--help"):
+        _print_help(Console())
+        sys.exit(0)
+    if name == "--version":
+        print(f"longpass {__version__}")
+        sys.exit(0)
+    if name not in COMMANDS:
+        _refuse(name)
+    return tyro.cli(load_command(name), prog=f"longpass {name}", args=words[1:], config=_FLAGS)
+
+
+def _print_help(console: Console) -> None:
+    console.print(_TOUR, markup=False, highlight=False, soft_wrap=True)
+    table = Table(box=None, padding=(0, 2), show_header=False)
+    for name, command in COMMANDS.items():
+        table.add_row(name, command.summary)
+    console.print("Commands:")
+    console.print(table)
+
+
+def _refuse(name: str | None) -> NoReturn:
+    """Name what is wrong with the command, and exit with 2."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    listed = ", ".join(COMMANDS)
+    if name is None:
+        console.print(f"longpass: no command: it must be one of {listed}", style="red")
+    else:
+        close = difflib.get_close_matches(name, COMMANDS, 1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        text = f"longpass: command is {name!r}: it must be one of {listed}{hint}"
+        console.print(text, style="red", markup=False)
+    sys.exit(2)
+
+
+def _exit_stopped(args: list[str] | None) -> NoReturn:
     """Exit with 130. A process that Ctrl-C found inside JAX may crash while Python shuts down, so
     the console script does not wait for that."""
     if args is not None:

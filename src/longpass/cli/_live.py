@@ -1,40 +1,41 @@
-"""Jobs as they are carried out: followed to their end or to Ctrl-C, live on a terminal."""
+"""Jobs as they run: followed to their end or to Ctrl-C, live on a terminal."""
 
 import abc
 import time
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.live import Live
 
 from longpass.cli._stopping import stopping
-
-if TYPE_CHECKING:
-    from longpass.jobs import Job, Update
+from longpass.jobs import Job, JobProgress
 
 
 class Work(abc.ABC):
     """What a live view counts: how much is done, running and left. A view renders itself.
 
-    **Arguments:** `expected`: the core-seconds that a job is expected to take; `total`: those of
-    all jobs to come; `workers`: how many are carried out at a time.
+    **Arguments:**
+
+    - `expected`: the core-seconds that a job is expected to take.
+    - `total`: those of all jobs to come.
+    - `workers`: how many jobs run at a time.
     """
 
-    def __init__(self, expected: Callable[["Job"], float], total: float, workers: int):
+    def __init__(self, expected: Callable[[Job[Any]], float], total: float, workers: int):
         self.errors: list[str] = []
-        self.running: dict[Job, Update] = {}
+        self.running: dict[Any, JobProgress[Any, Any]] = {}  # by the job's id
         self._began = time.monotonic()
         self._expected, self._total, self._workers = expected, total, workers
         self._over = 0.0  # expected seconds of jobs that are over
 
-    def hear(self, update: "Update") -> None:
-        """Take in news of a job."""
-        if update.records is None and update.error is None:
-            self.running[update.job] = update
+    def on_progress(self, progress: JobProgress[Any, Any]) -> None:
+        """Take in the progress of a job."""
+        if progress.state == "running":
+            self.running[progress.job.id] = progress
         else:
-            self.running.pop(update.job, None)
-            self._over += self._expected(update.job)
+            self.running.pop(progress.job.id, None)
+            self._over += self._expected(progress.job)
 
     @property
     def spent(self) -> float:
@@ -44,28 +45,28 @@ class Work(abc.ABC):
     @property
     def left(self) -> float:
         """About how many seconds are left."""
-        shares = sum(self._expected(job) * one.share for job, one in self.running.items())
-        progress = self._over + shares
-        # Expected seconds are of one machine: what has been done tells how fast this one is.
-        pace = self.spent / progress if progress > 30 else 1 / self._workers
-        return max(0.0, self._total - progress) * pace
+        running = sum(self._expected(one.job) * one.fraction for one in self.running.values())
+        done = self._over + running
+        # Expected seconds are of one machine: what has been done shows how fast this one is.
+        pace = self.spent / done if done > 30 else 1 / self._workers
+        return max(0.0, self._total - done) * pace
 
     @abc.abstractmethod
     def __rich__(self) -> RenderableType:
         """The view, as it is now."""
 
 
-def follow(news: Generator["Update", Any, Any], view: Work, console: Console) -> bool:
-    """Listen until all is over or the user asks to stop: whether it was stopped."""
+def follow(jobs: Generator[JobProgress[Any, Any], Any, Any], view: Work, console: Console) -> bool:
+    """Follow jobs until all are over or the user asks to stop: whether they were stopped."""
     live = Live(view, console=console, refresh_per_second=2, transient=True)
     with stopping() as stop:
         if console.is_terminal:
             live.start()
         try:
-            for update in news:
-                view.hear(update)
+            for progress in jobs:
+                view.on_progress(progress)
                 if stop():
-                    news.close()
+                    jobs.close()
                     return True
         finally:
             live.stop()

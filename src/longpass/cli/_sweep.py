@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 from rich.table import Table
 
-from longpass._names import EngineName
 from longpass._settings import PlanFields
 from longpass.cli._live import Work, follow, span
+from longpass.jobs import Engine, EngineName, JobProgress
 
 if TYPE_CHECKING:
-    from longpass.jobs import Update
     from longpass.streams import Sweep
 
 
@@ -31,9 +30,9 @@ class RunSweep:
     out: Path = Path("results/sweep")
     """Folder for the plan and the records."""
     engine: EngineName = "local"
-    """What carries out the runs: processes on this machine, or workers on a Ray cluster."""
+    """Where runs are trained: processes on this machine, or workers on a Ray cluster."""
     workers: int | None = None
-    """Processes; by default one a core (of the cluster)."""
+    """Processes; by default one per core (of the cluster)."""
     address: str | None = None
     """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
     it, one is started here for the sweep."""
@@ -41,27 +40,27 @@ class RunSweep:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.jobs import engine_for
-        from longpass.streams import Plan, Sweep
+        from longpass.jobs import make_engine
+        from longpass.streams import Plan, Sweep, train
 
         plan = Plan(**dataclasses.asdict(self.plan))
         plan.check()
-        with engine_for(self.engine, self.workers, address=self.address) as engine:
+        with make_engine(self.engine, train, self.workers, self.address) as engine:
             sweep = Sweep(plan, self.out)
-            return {"command": "sweep", **carry_out(sweep, engine, console)}
+            return {"command": "sweep", **run_sweep(sweep, engine, console)}
 
 
-def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
-    """Do what a sweep has left, with a live view; what `--json` prints."""
+def run_sweep(sweep: "Sweep", engine: Engine[Any, Any], console: Console) -> dict[str, Any]:
+    """Run what a sweep has left, with a live view; what `--json` prints."""
     from longpass.streams import estimate
 
     if sweep.warning:
         console.print(f"longpass: {sweep.warning}", style="yellow", markup=False, soft_wrap=True)
     jobs = sweep.left()
-    expected = {job: estimate(job.settings) for job in jobs}
+    expected = {job.id: estimate(job.payload) for job in jobs}
     view = _View(sweep, expected, engine.workers)
     if jobs:
-        done = len(sweep.plan) - sum(len(job.runs) for job in jobs)
+        done = len(sweep.plan) - sum(len(job.id) for job in jobs)
         already = f", {done} are recorded already" if done else ""
         time = span(sum(expected.values()) / engine.workers)
         console.print(
@@ -70,7 +69,7 @@ def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
             highlight=False,
             soft_wrap=True,
         )
-    stopped = follow(sweep.carry_out(engine), view, console)
+    stopped = follow(sweep.run(engine), view, console)
     console.print(_cells(sweep))
     if stopped:
         console.print("stopped: the same command goes on from here")
@@ -91,45 +90,46 @@ def carry_out(sweep: "Sweep", engine: Any, console: Console) -> dict[str, Any]:
 class _View(Work):
     """The state of a sweep, as it renders itself: done, running, failed, rate, time left."""
 
-    def __init__(self, sweep: "Sweep", expected: dict[Any, float], workers: int):
-        super().__init__(expected.__getitem__, sum(expected.values()), workers)
+    def __init__(self, sweep: "Sweep", expected: dict[tuple[int, ...], float], workers: int):
+        super().__init__(lambda job: expected[job.id], sum(expected.values()), workers)
         self.failed = 0
         self._total = len(sweep.plan)
-        self._done = self._total - sum(len(job.runs) for job in expected)
+        self._done = self._total - sum(map(len, expected))
         self._symbols = 0
 
-    def hear(self, update: "Update") -> None:
-        super().hear(update)
-        if update.error is not None:
-            self.failed += len(update.job.runs)
-            self.errors.append(f"run {update.job.runs[0]} failed: {update.error}")
-        elif update.records is not None:
-            self._done += len(update.job.runs)
-            self._symbols += sum(record["symbols"] for record in update.records)
+    def on_progress(self, progress: JobProgress[Any, Any]) -> None:
+        super().on_progress(progress)
+        runs = progress.job.id
+        if progress.state == "failed":
+            self.failed += len(runs)
+            self.errors.append(f"run {runs[0]} failed: {progress.error}")
+        elif progress.result is not None:
+            self._done += len(runs)
+            self._symbols += sum(record["symbols"] for record in progress.result)
 
     def __rich__(self) -> Group:
         partly = sum(
-            one.share * sum(s.symbols for s in job.settings) for job, one in self.running.items()
+            one.fraction * sum(s.symbols for s in one.job.payload) for one in self.running.values()
         )
         rate = (self._symbols + partly) / self.spent
         totals = Table("done", "running", "failed", "symbols/s", "time left")
         totals.add_row(
             f"{self._done} of {self._total}",
-            str(sum(len(job.runs) for job in self.running)),
+            str(sum(map(len, self.running))),
             str(self.failed),
             f"{rate / 1e6:.2f}M",
             span(self.left),
         )
         running = Table("task", "memory", "truncation", "batch", "done", "accuracy")
-        for job, one in self.running.items():
-            settings = job.settings[0]
+        for one in self.running.values():
+            settings = one.job.payload[0]
             running.add_row(
                 settings.task,
                 settings.memory,
                 str(settings.truncation),
                 str(settings.batch_size),
-                f"{one.share:.0%}",
-                " ".join(f"{value:.2f}" for value in one.smoothed),
+                f"{one.fraction:.0%}",
+                " ".join(f"{value:.2f}" for value in one.scores),
             )
         return Group(totals, running)
 

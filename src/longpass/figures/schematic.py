@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,9 +11,15 @@ from matplotlib.patches import FancyBboxPatch
 
 from longpass.figures import _style
 from longpass.memory import LSTM, Concrete, Parallel
-from longpass.networks import ActorCritic, Classifier, Family
+from longpass.networks import (
+    ActorCritic,
+    Classifier,
+    MemoryName,
+    make_actor_critic,
+    make_classifier,
+)
 
-_FAMILIES: tuple[Family, ...] = ("chain", "lstm", "parallel")
+_MEMORIES: tuple[MemoryName, ...] = ("chain", "lstm", "parallel")
 _TITLES = {"chain": "Concrete (LP-RNN)", "lstm": "LSTM", "parallel": "Parallel filters"}
 
 
@@ -22,12 +29,22 @@ class Settings:
 
     symbols: int = 8
     classes: int = 4
-    D: int = 24
-    M: int = 32
-    k: int = 4
-    V: int = 10
-    b: float = 2.0
+    num_pools: int = 4
+    base: float = 2.0
+    pool_size: int = 24
+    viewport_size: int = 10
+    hidden_size: int = 32
+    agent_pool_size: int = 198
+    agent_viewport_size: int = 32
+    agent_output_size: int = 128
+    num_actions: int = 5
     board: tuple[int, int, int] = (7, 12, 5)
+
+    def pool_options(self, memory: MemoryName, viewport_size: int) -> dict[str, Any]:
+        """Arguments that only memories with pools take."""
+        if memory == "lstm":
+            return {}
+        return {"num_pools": self.num_pools, "base": self.base, "viewport_size": viewport_size}
 
 
 def draw(out: Path, settings: Settings | None = None) -> list[Path]:
@@ -38,15 +55,32 @@ def draw(out: Path, settings: Settings | None = None) -> list[Path]:
     with _style.styled():
         figure = _style.new(7.2, 8.6)
         rows = figure.subplots(2, 3, height_ratios=_ROWS)
-        for axis, family in zip(rows[0], _FAMILIES, strict=True):
-            sizes = {"D": s.D, "M": s.M, "k": s.k, "V": s.V, "b": s.b}
-            net = shapes(Classifier, family, s.symbols, s.classes, **sizes, key=key)
+        for axis, memory in zip(rows[0], _MEMORIES, strict=True):
+            net = shapes(
+                make_classifier,
+                memory,
+                s.symbols,
+                s.classes,
+                hidden_size=s.hidden_size,
+                pool_size=s.pool_size,
+                **s.pool_options(memory, s.viewport_size),
+                key=key,
+            )
             _draw_classifier(axis, net)
-            _finish(axis, f"{_TITLES[family]}: sequences", _ROWS[0])
-        for axis, family in zip(rows[1], _FAMILIES, strict=True):
-            net = shapes(ActorCritic, family, s.board, pools=s.k, key=key)
+            _finish(axis, f"{_TITLES[memory]}: sequences", _ROWS[0])
+        for axis, memory in zip(rows[1], _MEMORIES, strict=True):
+            net = shapes(
+                make_actor_critic,
+                memory,
+                s.board,
+                s.num_actions,
+                output_size=s.agent_output_size,
+                pool_size=s.agent_pool_size,
+                **s.pool_options(memory, s.agent_viewport_size),
+                key=key,
+            )
             _draw_actor_critic(axis, net, s.board)
-            _finish(axis, f"{_TITLES[family]}: gridworlds", _ROWS[1])
+            _finish(axis, f"{_TITLES[memory]}: gridworlds", _ROWS[1])
         figure.supxlabel(
             "Read upwards; numbers are units. Grey pools pass no gradient. * a learned matrix "
             "without bias,\nat first the rate of pool 1 times a padded identity.",
@@ -91,10 +125,8 @@ def _draw_memory(axis: Axes, memory, bottom: float) -> float:
         _arrow(axis, 2.5, bottom - _GAP, 2.5, bottom)
         return bottom + 1.2 + _GAP
     assert isinstance(memory, Concrete | Parallel)
-    k, size = memory.pools.output_shape
-    reader = memory.reader
-    seen = k + (reader.input_viewport is not None)
-    viewport = reader.viewports.shape[1]
+    k, size, viewport = memory.num_pools, memory.pool_size, memory.viewport_size
+    seen = k + memory.read_input
     width = 5.0 / seen
     chained = isinstance(memory, Concrete)
     pool_bottom, view_bottom = bottom + 0.9, bottom + 2.5
@@ -110,7 +142,7 @@ def _draw_memory(axis: Axes, memory, bottom: float) -> float:
             _arrow(axis, centre, bottom - _GAP, centre, view_bottom)
             continue
         kind = "pool" if n < memory.gradient_pools else "frozen"
-        label = f"{size}\n{memory.pools.rates[n]:.3g}"
+        label = f"{size}\n{memory.filter.rates[n]:.3g}"
         _box(axis, x, pool_bottom, width - 0.1, label, kind, height=0.9)
         _arrow(axis, centre, pool_bottom + 0.9, centre, view_bottom)
         if not chained:
@@ -119,12 +151,11 @@ def _draw_memory(axis: Axes, memory, bottom: float) -> float:
             _arrow(axis, x - 0.12, pool_bottom + 0.45, x + 0.02, pool_bottom + 0.45)
     axis.text(5.05, view_bottom + _HEIGHT / 2, "viewports", fontsize=5, va="center", rotation=90)
     axis.text(5.05, pool_bottom + 0.45, "pools, rates", fontsize=5, va="center", rotation=90)
-    (summary,) = memory.output_shape
     top = view_bottom + _HEIGHT
     for place in range(seen):
         centre = place * width + width / 2 - 0.05
         _arrow(axis, centre, top, centre, top + _GAP)
-    _box(axis, 0.0, top + _GAP, 5.0, f"summariser, ReLU  {summary}", "layer")
+    _box(axis, 0.0, top + _GAP, 5.0, f"summariser, ReLU  {memory.output_size}", "layer")
     return top + _HEIGHT + 2 * _GAP
 
 

@@ -1,4 +1,8 @@
-"""Functions run somewhere: jobs, one scheduler, local processes and Ray."""
+"""Functions run somewhere: jobs, their progress, and the engines that run them.
+
+An engine runs a work function on jobs, in processes of this machine or on a Ray cluster. Names are
+loaded when they are first used: Ray is imported only where it is asked for, JAX never.
+"""
 
 import lazy_loader
 

@@ -1,150 +1,98 @@
-"""The local engine: one single-threaded process a core, each training one group at a time.
+"""The local engine: one single-threaded process per core.
 
-Measured on two cores, that is faster than one process with two threads. Processes stay, so that
-programs compiled for one run serve the next of its shape.
+Measured on two cores, that is faster than one process with two threads.
 """
 
 import contextlib
 import dataclasses
 import multiprocessing
 import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.context import SpawnProcess
+from typing import Any, Generic
 
 from longpass import _checks
-from longpass._ray_worker import single_threaded
-from longpass.jobs._engine import Job, Update
-from longpass.streams._training import train
-
-_TRIES = 2  # of a job whose process dies
-
-
-@dataclasses.dataclass
-class _Worker:
-    process: Any
-    pipe: Connection
-    job: Job
-    core: int | None
+from longpass.jobs._cores import available_cores
+from longpass.jobs._job import Job, JobProgress, Payload, Result, Work
+from longpass.jobs._scheduler import Scheduler
+from longpass.jobs._worker import Message, worker_main
 
 
-class LocalEngine:
-    """Processes on this machine, by default one a core.
+class LocalEngine(Generic[Payload, Result]):
+    """Runs jobs in processes on this machine.
 
-    `work` is what they do with a job's settings: any function that takes and gives what
-    `train` does, of a module that they can import.
+    Processes stay until `run` ends, so that programs compiled for one job serve the next one of
+    its shape. A job whose process dies is begun again once, then it fails.
+
+    **Arguments:**
+
+    - `work`: the work function; the processes import it from its module.
+    - `workers`: the number of processes; by default one per core.
     """
 
-    def __init__(self, workers: int | None = None, work: Callable[..., Any] = train):
-        self._work = work
-        self.workers = len(_cores()) if workers is None else workers
-        _checks.positive_int("workers", self.workers)
-
-    def _core(self, number: int) -> int | None:
-        """The core of a worker, if it is to have one of its own: only where all are ours."""
-        cores = _cores()
+    def __init__(self, work: Work[Payload, Result], workers: int | None = None):
+        cores = available_cores()
+        self.workers = len(cores) if workers is None else _checks.positive_int("workers", workers)
+        # A process has a core of its own only if all cores are in use.
         pinned = hasattr(os, "sched_setaffinity") and self.workers == len(cores)
-        return cores[number] if pinned else None
+        transport = _ProcessTransport(work, cores if pinned else None)
+        self._scheduler: Scheduler[_Process, Payload, Result] = Scheduler(transport, self.workers)
 
-    def carry_out(self, jobs: Sequence[Job]) -> Iterator[Update]:
-        """See `Engine`. A job whose process dies is tried again once, then it has failed."""
-        waiting = list(reversed(jobs))
-        tries: dict[Job, int] = {}
-        crew: list[_Worker] = []
+    def run(self, jobs: Sequence[Job[Payload]]) -> Iterator[JobProgress[Payload, Result]]:
+        """See `Engine.run`."""
         try:
-            while waiting and len(crew) < self.workers:
-                crew.append(_hire(self._work, self._core(len(crew)), waiting.pop()))
-            while crew:
-                ready = wait([worker.pipe for worker in crew])
-                for worker in [worker for worker in crew if worker.pipe in ready]:
-                    update = _hear(worker)
-                    dead = update is None
-                    if update is None:
-                        tries[worker.job] = tries.get(worker.job, 1) + 1
-                        if tries[worker.job] <= _TRIES:
-                            waiting.append(worker.job)
-                        else:
-                            update = Update(worker.job, 0.0, [], error=_death(worker))
-                    if update is not None:
-                        yield update
-                        if update.records is None and update.error is None:
-                            continue
-                    place = crew.index(worker)
-                    if not waiting:
-                        _dismiss(crew.pop(place))
-                    elif dead:
-                        _dismiss(worker)
-                        crew[place] = _hire(self._work, worker.core, waiting.pop())
-                    else:
-                        worker.job = waiting.pop()
-                        worker.pipe.send(worker.job)
+            yield from self._scheduler.run(jobs)
         finally:
-            for worker in crew:
-                worker.process.kill()
-                _dismiss(worker)
+            self._scheduler.stop_workers()
 
 
-def _hire(work: Callable[..., Any], core: int | None, job: Job) -> _Worker:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    life = (work, theirs, core, os.getpid())
-    process = context.Process(target=_live, args=life, daemon=True)
-    process.start()
-    theirs.close()
-    ours.send(job)
-    return _Worker(process, ours, job, core)
+@dataclasses.dataclass(eq=False)
+class _Process:
+    process: SpawnProcess
+    pipe: Connection
 
 
-def _hear(worker: _Worker) -> Update | None:
-    """The next news of a worker, None if it is dead."""
-    try:
-        return Update(worker.job, **worker.pipe.recv())
-    except (EOFError, ConnectionError):
-        return None
+class _ProcessTransport:
+    """Starts processes and talks to them through pipes.
 
+    **Arguments:**
 
-def _death(worker: _Worker) -> str:
-    worker.process.join()
-    return f"the process died, {_TRIES} times, last with exit code {worker.process.exitcode}"
+    - `work`: the work function.
+    - `cores`: the core of each worker; None: any.
+    """
 
+    def __init__(self, work: Work[Any, Any], cores: Sequence[int] | None):
+        self._work, self._cores = work, cores
 
-def _dismiss(worker: _Worker) -> None:
-    worker.pipe.close()  # an idle worker ends when its pipe does
-    worker.process.join()
+    def start(self, index: int) -> _Process:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        core = None if self._cores is None else self._cores[index]
+        arguments = (self._work, theirs, core, os.getpid())
+        process = context.Process(target=worker_main, args=arguments, daemon=True)
+        process.start()
+        theirs.close()
+        return _Process(process, ours)
 
+    def send(self, worker: _Process, payload: Any) -> None:
+        with contextlib.suppress(ConnectionError):
+            worker.pipe.send(payload)
 
-def _live(work: Callable[..., Any], pipe: Connection, core: int | None, driver: int) -> None:
-    """A worker's life: jobs in, news out, until the driver is gone."""
-    # Ctrl-C is the driver's business: it closes the pipe or kills.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # JAX reads these when it is first used, not when it is imported.
-    os.environ.update(single_threaded())
-    if core is not None:
-        os.sched_setaffinity(0, {core})
+    def wait(
+        self, workers: Sequence[_Process], timeout: float | None
+    ) -> tuple[_Process, Message] | None:
+        ready = wait([worker.pipe for worker in workers], timeout)
+        if not ready:
+            return None
+        worker = next(worker for worker in workers if worker.pipe in ready)
+        try:
+            return worker, worker.pipe.recv()
+        except (EOFError, OSError):  # OSError: it died in the middle of a message.
+            worker.process.join()
+            return worker, Message("lost", error=f"exit code {worker.process.exitcode}")
 
-    def watch(share: float, smoothed: list[float]) -> None:
-        if os.getppid() != driver:
-            os._exit(1)
-        pipe.send({"share": share, "smoothed": smoothed})
-
-    with contextlib.suppress(EOFError, ConnectionError):
-        while True:
-            job: Job = pipe.recv()
-            # News go without the job, which the driver has: one of a population is megabytes.
-            try:
-                records = work(job.settings, watch)
-            except (ConnectionError, KeyboardInterrupt):
-                raise
-            except Exception as error:
-                what = f"{type(error).__name__}: {error}"
-                pipe.send({"share": 0.0, "smoothed": [], "error": what})
-            else:
-                pipe.send({"share": 1.0, "smoothed": [], "records": records})
-
-
-def _cores() -> list[int]:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
+    def stop(self, worker: _Process) -> None:
+        worker.process.kill()
+        worker.process.join()
+        worker.pipe.close()

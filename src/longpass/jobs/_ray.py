@@ -1,138 +1,142 @@
-"""The Ray engine: workers of one core each on any node of a cluster.
+"""The Ray engine: workers with one core each on any node of a cluster.
 
-Workers stay, so that programs compiled for one job serve the next of its shape. The driver uses
-no JAX and writes all files: nodes share nothing but the cluster.
+The driver uses no JAX and writes all files: nodes share nothing but the cluster.
 """
 
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from longpass import _checks
-from longpass._ray import cluster
-from longpass._ray_worker import Worker, single_threaded
-from longpass.jobs._engine import Job, Update
-from longpass.streams._training import train
+from longpass.jobs._cluster import ray_cluster
+from longpass.jobs._job import Job, JobProgress, Payload, Result, Work
+from longpass.jobs._scheduler import Scheduler
+from longpass.jobs._worker import Message, RayJobWorker, single_threaded_environment
 
-_TRIES = 2  # of a job whose worker dies, and of a worker that dies before it has begun
-_NEWS = 100  # messages a second that the driver hears at most, of all workers together
-
-
-@dataclasses.dataclass
-class _Hired:
-    """A worker, and what it is to tell next: that it is there (no job yet), or news of a job."""
-
-    actor: Any
-    told: Any
-    job: Job | None = None
+_MESSAGES_PER_SECOND = 100  # that the driver receives at most, from all workers together
 
 
-class RayEngine:
-    """Workers on a Ray cluster, by default one a core of it.
+class RayEngine(Generic[Payload, Result]):
+    """Runs jobs in workers on a Ray cluster.
 
-    **Arguments:** `workers` and `work` as in `LocalEngine`; `address`: of the cluster, "auto" for
-    the one that runs on this machine; without it, one is started here. It is a context: at its end
-    the workers are gone, and the cluster, if it was started here.
+    It is a context manager: at its end the workers are stopped, and the cluster, if it was started
+    here. Until then workers stay, so that programs compiled for one job serve the next one of its
+    shape. A job whose worker dies is begun again once, then it fails.
+
+    **Arguments:**
+
+    - `work`: the work function; every node imports it from its module.
+    - `workers`: the number of workers; by default one per CPU of the cluster.
+    - `address`: of the cluster, "auto" for the one that runs on this machine; None: start one here.
     """
 
     def __init__(
         self,
+        work: Work[Payload, Result],
         workers: int | None = None,
-        work: Callable[..., Any] = train,
         address: str | None = None,
     ):
         if workers is not None:
             _checks.positive_int("workers", workers)
-        self._ends = contextlib.ExitStack()
-        self._ray = self._ends.enter_context(cluster(address, workers))
-        self._ends.callback(self._dismiss_all)
-        self.workers = workers or int(self._ray.cluster_resources().get("CPU", 1))
-        self._type = self._ray.remote(num_cpus=1)(Worker)
-        self._work = self._ray.put(work)
-        self._crew: list[_Hired] = []
+        self._resources = contextlib.ExitStack()
+        ray = self._resources.enter_context(ray_cluster(address, workers))
+        self.workers = workers or int(ray.cluster_resources().get("CPU", 1))
+        worker_type, shared_work = ray.remote(num_cpus=1)(RayJobWorker), ray.put(work)
+        interval = self.workers / _MESSAGES_PER_SECOND
 
-    def __enter__(self) -> "RayEngine":
+        def start(index: int) -> RayWorker:
+            actor = worker_type.remote(single_threaded_environment(), shared_work, interval)
+            return RayWorker(actor, actor.ready.remote())
+
+        def send(actor: Any, payload: Payload) -> Any:
+            return actor.run.options(num_returns="streaming").remote(payload)
+
+        transport = RayTransport(ray, start, send)
+        self._scheduler: Scheduler[RayWorker, Payload, Result] = Scheduler(transport, self.workers)
+        self._resources.callback(self._scheduler.stop_workers)
+
+    def __enter__(self) -> "RayEngine[Payload, Result]":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Dismiss the workers, and end the cluster if it was started for them."""
-        self._ends.close()
+        """Stop the workers, and the cluster if it was started for them."""
+        self._resources.close()
 
-    def carry_out(self, jobs: Sequence[Job]) -> Iterator[Update]:
-        """See `Engine`. A job whose worker dies is tried again once, then it has failed."""
+    def run(self, jobs: Sequence[Job[Payload]]) -> Iterator[JobProgress[Payload, Result]]:
+        """See `Engine.run`."""
+        return self._scheduler.run(jobs)
+
+
+@dataclasses.dataclass(eq=False)
+class RayWorker:
+    """A Ray actor as the driver sees it.
+
+    **Arguments:**
+
+    - `actor`: Ray's handle.
+    - `pending`: Ray's reference to its next `Message`, or a stream of them; None: nothing is to
+      come.
+    """
+
+    actor: Any
+    pending: Any = None
+
+
+class RayTransport:
+    """Starts Ray actors and waits for their messages.
+
+    **Arguments:**
+
+    - `ray`: the module, connected to a cluster.
+    - `start_worker`: starts the actor of an index.
+    - `send_payload`: gives an actor a payload, and returns the reference to its `Message`, or a
+      stream of them.
+    """
+
+    def __init__(
+        self,
+        ray: Any,
+        start_worker: Callable[[int], RayWorker],
+        send_payload: Callable[[Any, Any], Any],
+    ):
+        self._ray, self._start_worker, self._send_payload = ray, start_worker, send_payload
+
+    def start(self, index: int) -> RayWorker:
+        """See `Transport.start`."""
+        return self._start_worker(index)
+
+    def send(self, worker: RayWorker, payload: Any) -> None:
+        """See `Transport.send`."""
+        worker.pending = self._send_payload(worker.actor, payload)
+
+    def wait(
+        self, workers: Sequence[RayWorker], timeout: float | None
+    ) -> tuple[RayWorker, Message] | None:
+        """See `Transport.wait`."""
         errors = self._ray.exceptions
-        waiting = list(reversed(jobs))
-        tries: dict[Job, int] = {}
-        left, stillborn = len(waiting), 0
+        pending = {worker.pending: worker for worker in workers}
+        ready, _ = self._ray.wait(list(pending), num_returns=1, timeout=timeout)
+        if not ready:
+            return None
+        (reference,) = ready
+        worker = pending[reference]
         try:
-            while len(self._crew) < min(self.workers, left):
-                self._crew.append(self._hire())
-            idle = [worker for worker in self._crew if worker.told is None]
-            while left:
-                while idle and waiting:
-                    self._begin(idle.pop(), waiting.pop())
-                busy = {worker.told: worker for worker in self._crew if worker.told is not None}
-                ready, _ = self._ray.wait(list(busy), num_returns=1)
-                worker = busy[ready[0]]
-                try:
-                    told = self._ray.get(next(worker.told) if worker.job else worker.told)
-                except (errors.RayActorError, errors.ObjectLostError) as error:
-                    # With its node, what a worker has sent may be lost before it is fetched.
-                    job = worker.job
-                    self._dismiss(worker)
-                    if job is None:
-                        stillborn += 1
-                        if stillborn == _TRIES * self.workers:
-                            raise ConnectionError(f"workers die as they begin: {error}") from None
-                    else:
-                        tries[job] = tries.get(job, 1) + 1
-                        if tries[job] <= _TRIES:
-                            waiting.append(job)
-                        else:
-                            left -= 1
-                            yield Update(job, 0.0, [], error=_death(error))
-                    if len(self._crew) < min(self.workers, left):
-                        self._crew.append(self._hire())
-                    continue
-                stillborn = 0
-                if worker.job is not None:
-                    update = Update(worker.job, *told)
-                    if update.records is None and update.error is None:
-                        yield update
-                        continue
-                    left -= 1
-                    worker.job = worker.told = None
-                    idle.append(worker)
-                    yield update
-                else:
-                    worker.told = None
-                    idle.append(worker)
-        except BaseException:  # GeneratorExit too: nobody listens any more
-            self._dismiss_all()
-            raise
+            if isinstance(reference, self._ray.ObjectRefGenerator):
+                reference = next(reference)
+            return worker, self._ray.get(reference)
+        except (errors.RayActorError, errors.ObjectLostError) as error:
+            # A message may be lost with the node that holds it, before it is fetched.
+            return worker, Message("lost", error=f"the error {_last_line(error)!r}")
 
-    def _hire(self) -> _Hired:
-        actor = self._type.remote(single_threaded(), self._work, self.workers / _NEWS)
-        return _Hired(actor, actor.hello.remote())
-
-    def _begin(self, worker: _Hired, job: Job) -> None:
-        worker.job = job
-        worker.told = worker.actor.carry_out.options(num_returns="streaming").remote(job.settings)
-
-    def _dismiss(self, worker: _Hired) -> None:
-        self._crew.remove(worker)
+    def stop(self, worker: RayWorker) -> None:
+        """See `Transport.stop`."""
         self._ray.kill(worker.actor)
 
-    def _dismiss_all(self) -> None:
-        for worker in list(self._crew):
-            self._dismiss(worker)
 
-
-def _death(error: Exception) -> str:
-    # The last line says how, and then what may have been the cause in general.
-    how = str(error).partition(" Some common causes")[0].strip().splitlines()[-1]
-    return f"the worker died, {_TRIES} times, last: {how}"
+def _last_line(error: Exception) -> str:
+    """The line of Ray's message that says what happened."""
+    return str(error).partition(" Some common causes")[0].strip().splitlines()[-1]

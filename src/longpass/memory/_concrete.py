@@ -1,6 +1,7 @@
 """The LP-RNN of the paper, nicknamed Concrete, and its parallel control."""
 
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, cast
 
 import equinox as eqx
 import jax
@@ -10,15 +11,11 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from longpass import _checks
 from longpass._names import Normalise
 from longpass._rates import rates
-from longpass.memory._contract import (
-    AbstractMemory,
-    block_steps,
-    check_step,
-    check_unroll,
-    clear,
-)
-from longpass.memory._linear import run
-from longpass.memory._links import AbstractLink, Gate, OrthonormalTanh, Projection
+from longpass.memory._abstract import AbstractMemory, block_steps, clear
+from longpass.memory._arguments import check_step, check_unroll
+from longpass.memory._filters import Filter, FilterForm, filter_pools
+from longpass.memory._frozen_pools import ReadForm, read_frozen
+from longpass.memory._links import AbstractLink
 from longpass.memory._pools import (
     AbstractPools,
     PoolBank,
@@ -28,211 +25,298 @@ from longpass.memory._pools import (
     step_linked,
 )
 from longpass.memory._reader import Activation, Reader
-from longpass.memory._reading import read_frozen
+from longpass.memory._types import Inputs, Starts
+from longpass.theory import Wiring, pools_for
 
-LinkName = Literal["none", "orthonormal-tanh", "projection", "gate"]
 
+class PooledMemory(AbstractMemory):
+    """Pools that a learned matrix writes and a learned reader reads: `Concrete` or `Parallel`."""
 
-class AbstractReadPools(AbstractMemory):
-    """Pools that a learned matrix writes and a learned reader reads. The output is a summary."""
-
+    _wiring: ClassVar[Wiring]
     input_size: int = eqx.field(static=True)
+    base: float = eqx.field(static=True)
     gradient_pools: int = eqx.field(static=True)
-    pools: AbstractPools
+    filters: AbstractPools
+    """The pools: a `PoolChain` or a `PoolBank`."""
     write: Float[Array, "size input"]
+    """The learned matrix from the input to pool 1."""
     reader: Reader
+    """Viewports and summariser."""
 
     def __init__(
         self,
-        pools: AbstractPools,
+        filters: AbstractPools,
+        reader: Reader,
         *,
         input_size: int,
-        viewport_size: int,
-        summary_size: int,
+        base: float,
         gradient_pools: int,
-        read_input: bool,
-        normalise: Normalise,
-        activation: Activation,
-        key: PRNGKeyArray,
     ):
-        count = len(pools.rates)
         self.input_size = _checks.positive_int("input_size", input_size)
-        self.gradient_pools = _checks.int_within("gradient_pools", gradient_pools, 0, count)
-        self.pools = pools
-        self.write = pools.rates[0] * jnp.eye(pools.size, input_size, dtype=pools.dtype)
-        self.reader = Reader(
-            input_size if read_input else None,
-            pools.size,
-            count,
-            viewport_size,
-            summary_size,
-            normalise,
-            activation,
-            dtype=pools.dtype,
-            key=key,
+        self.base = float(base)
+        self.gradient_pools = _checks.int_within(
+            "gradient_pools", gradient_pools, 0, len(filters.rates)
         )
+        self.filters = filters
+        self.write = filters.rates[0] * jnp.eye(filters.size, input_size, dtype=filters.dtype)
+        self.reader = reader
+
+    @classmethod
+    def for_horizon(
+        cls,
+        input_size: int,
+        output_size: int = 128,
+        *,
+        horizon: float,
+        base: float = 2.0,
+        key: PRNGKeyArray,
+        **options: Any,
+    ) -> Self:
+        """A memory with the fewest pools that reach back `horizon` steps.
+
+        **Arguments:**
+
+        - `input_size`, `output_size`, `base`, `key`: as for the class.
+        - `horizon`: the mean age, in steps, that the contents of the last pool must reach (see
+          `longpass.theory.pools_for`).
+        - `options`: other arguments of the class, except `num_pools`.
+
+        >>> Concrete.for_horizon(10, horizon=280, key=jax.random.key(0)).num_pools
+        8
+        """
+        make = cast(Callable[..., Self], cls)
+        num_pools = pools_for(horizon, base, cls._wiring)
+        return make(input_size, output_size, num_pools=num_pools, base=base, key=key, **options)
 
     @property
     def dtype(self) -> Any:
-        return self.pools.dtype
+        return self.filters.dtype
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        return self.reader.summary_bias.shape
+        return (self.output_size,)
 
-    def initial_state(self) -> Float[Array, "k size"]:
-        return self.pools.initial_state()
+    @property
+    def output_size(self) -> int:
+        """Units of the summariser."""
+        return self.reader.summary_bias.shape[-1]
+
+    @property
+    def num_pools(self) -> int:
+        """Number of pools."""
+        return len(self.filters.rates)
+
+    @property
+    def pool_size(self) -> int:
+        """Units of each pool."""
+        return self.filters.size
+
+    @property
+    def viewport_size(self) -> int:
+        """Units of each viewport."""
+        return self.reader.viewports.shape[-2]
+
+    @property
+    def read_input(self) -> bool:
+        """Whether the reader sees the input."""
+        return self.reader.input_viewport is not None
+
+    @property
+    def normalise(self) -> Normalise | None:
+        """How pools are normalised before their viewports."""
+        return self.reader.normalise
+
+    @property
+    def activation(self) -> Activation:
+        """The activation of viewports and summariser."""
+        return self.reader.activation
+
+    @property
+    def link(self) -> AbstractLink | None:
+        """The operation between pools."""
+        return self.filters.link
+
+    @property
+    def filter(self) -> Filter:
+        """The pools as linear filters, without links."""
+        return self.filters.filter
+
+    def initial_state(
+        self, batch_shape: tuple[int, ...] = ()
+    ) -> Float[Array, "*batch num_pools pool_size"]:
+        return self.filters.initial_state(batch_shape)
 
     def step(self, state, x, start=False):
-        check_step(self, state, x, start)
+        x = check_step(self, state, x, start)
         drive = self.write @ x
-        pools = jnp.stack(step_linked(self.pools, clear(state, start), drive, self.gradient_pools))
-        return pools, self.reader.summarise(x, [self.reader.view_all(pools)])
+        state = clear(state, start)
+        pools = jnp.stack(step_linked(self.filters, state, drive, self.gradient_pools))
+        return pools, self.read(pools, x)
 
     def unroll(self, state, xs, starts=None, block_every=None):
-        check_unroll(self, state, xs, starts, block_every)
-        blocks = block_steps(xs.shape[0], block_every)
-        drive = xs @ self.write.T
-        read = self._read if self.pools.links is None else self._read_linked
-        state, views = read(state, drive, starts, blocks)
-        return state, self.reader.summarise(xs, views)
+        return unroll_pooled(self, state, xs, starts, block_every)
 
-    def _read(self, state, drive, starts, blocks):
-        """Pools that pass gradients are computed; the rest are read without being kept."""
-        filt, live = self.pools.filter, self.gradient_pools
-        states, views = [], []
-        beyond = drive
-        if live:
-            pools = run(filt.take(live), state[:live], drive, starts, blocks)
-            states.append(last_pools(state[:live], pools))
-            views += [self.reader.view(n, pool) for n, pool in enumerate(pools)]
-            if live < len(filt.rates):
-                beyond = filt.drive_beyond(live, drive, pools[-1])
-        if live < len(filt.rates):
-            last, more = read_frozen(
-                self.reader, live, filt.drop(live), state[live:], beyond, starts
-            )
-            states.append(last)
-            views += more
-        return jnp.concatenate(states), views
+    def read(
+        self,
+        pools: Float[Array, "*batch num_pools pool_size"],
+        x: Float[Array, "*batch input_size"],
+    ) -> Float[Array, "*batch output"]:
+        """The output of steps at which pools and inputs are known already.
 
-    def _read_linked(self, state, drive, starts, blocks):
-        pools = run_linked(self.pools, state, drive, starts, blocks, self.gradient_pools)
-        views = [self.reader.view(n, pool) for n, pool in enumerate(pools)]
-        return last_pools(state, pools), views
+        **Arguments:**
+
+        - `pools`: the pools after the step, of shape `(..., num_pools, pool_size)`.
+        - `x`: the input of the step, of shape `(..., input_size)`.
+
+        **Returns:**
+
+        The outputs, of shape `(..., output_size)`.
+        """
+        view_all = self.reader.view_all
+        for _ in range(pools.ndim - 2):
+            view_all = jax.vmap(view_all)
+        return self.reader.summarise(x, [view_all(pools)])
 
 
-class Concrete(AbstractReadPools):
+class Concrete(PooledMemory):
     """The LP-RNN: a chain of low-pass pools, each slower than the one before, and its reader.
 
-    At each step the input is written into pool 1 by a learned matrix, every pool filters the one
-    before it, a viewport (a small layer) looks at each pool and a summariser at all viewports. The
-    output is the summary, (summary_size,); the state is all pools, (pools, pool_size).
+    At each step a learned matrix writes the input into pool 1, every pool filters the pool before
+    it, a viewport (a small layer) reads each pool, and a summariser reads all viewports. The output
+    is the summariser's, `(output_size,)`; the state is all pools, `(num_pools, pool_size)`.
 
-    **Arguments:**
+    The learned matrix starts as base^-1 times a padded identity and replaces the factor a_1, as in
+    the paper's schematics.
 
-    - `input_size`: width of the input; it may be narrower or wider than a pool.
-    - `pool_size`, `pools`, `base`: k pools of that width, of rates base^-1 .. base^-k.
-    - `viewport_size`, `summary_size`: units of each viewport and of the summariser.
-    - `gradient_pools`: how many of the fastest pools let gradients pass (0 to `pools`; the paper
-      has 1). The reader of every pool learns whatever this is.
-    - `read_input`: whether the reader sees the input beside the pools, through its own viewport.
-    - `normalise`: `"none"` (the paper) or `"layer"`: each pool to mean 0 and variance 1 before its
-      viewport, which puts slow, faint pools on one scale with fast ones. The pools stay linear.
-    - `activation`: of viewports and summariser.
-    - `link`: between pools, `"none"` (the paper), `"orthonormal-tanh"`, `"projection"` or
-      `"gate"`: see the table of links in ARCHITECTURE.md.
-    - `dtype`: of parameters and state; inputs must have it too. By default JAX's own.
-
-    The matrix that writes starts as base^-1 times a padded identity and takes the place of the
-    factor a_1, as in the paper's schematics.
+    >>> memory = Concrete(10, key=jax.random.key(0))
+    >>> state, ys = memory.unroll(memory.initial_state(), jnp.ones((300, 10)))
+    >>> state.shape, ys.shape
+    ((8, 64), (300, 128))
     """
+
+    _wiring: ClassVar[Wiring] = "chain"
 
     def __init__(
         self,
         input_size: int,
+        output_size: int = 128,
         *,
-        pool_size: int,
-        pools: int,
-        base: float,
-        viewport_size: int,
-        summary_size: int,
+        num_pools: int = 8,
+        pool_size: int = 64,
+        base: float = 2.0,
+        viewport_size: int = 16,
         gradient_pools: int = 1,
         read_input: bool = True,
-        normalise: Normalise = "none",
+        normalise: Normalise | None = None,
         activation: Activation = jax.nn.relu,
-        link: LinkName = "none",
+        link: AbstractLink | None = None,
         dtype: Any = None,
         key: PRNGKeyArray,
     ):
-        reader_key, link_key = jax.random.split(key)
-        a = rates(base, pools)
-        links = _make_links(link, pool_size, pools, dtype, link_key)
+        """**Arguments:**
+
+        - `input_size`: width of the input; it may be smaller or larger than a pool.
+        - `output_size`: units of the summariser.
+        - `num_pools`: number of pools (k in the paper).
+        - `pool_size`: units of each pool (D).
+        - `base`: the rates of the pools are base^-1 .. base^-num_pools (b).
+        - `viewport_size`: units of each viewport (V).
+        - `gradient_pools`: how many of the fastest pools pass gradients, 0 to `num_pools` (1 in
+          the paper). The reader of every pool learns in any case.
+        - `read_input`: whether the reader sees the input too, through a viewport of its own.
+        - `normalise`: None (the paper), or `"layer"`: each pool is scaled to mean 0 and variance 1
+          before its viewport, which brings slow pools, whose contents are small, to the scale of
+          fast ones. The pools themselves stay linear.
+        - `activation`: of viewports and summariser.
+        - `link`: operation between pools, such as `Gate(pool_size, num_pools)`. None: none, as in
+          the paper.
+        - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
+        - `key`: for the initial weights.
+        """
+        # Only one half of the key is used: initial weights must not change between versions.
+        reader_key, _ = jax.random.split(key)
+        filters = PoolChain(pool_size, rates(base, num_pools), link=link, dtype=dtype)
+        reads = input_size if read_input else None
+        reader = Reader(
+            filters, reads, output_size, viewport_size, normalise, activation, key=reader_key
+        )
         super().__init__(
-            PoolChain(pool_size, a, link=links, dtype=dtype),
-            input_size=input_size,
-            viewport_size=viewport_size,
-            summary_size=summary_size,
-            gradient_pools=gradient_pools,
-            read_input=read_input,
-            normalise=normalise,
-            activation=activation,
-            key=reader_key,
+            filters, reader, input_size=input_size, base=base, gradient_pools=gradient_pools
         )
 
 
-class Parallel(AbstractReadPools):
-    """The control: as `Concrete`, but every pool filters what is written, side by side.
+class Parallel(PooledMemory):
+    """The control: as `Concrete`, but every pool filters what is written, in parallel.
 
-    Pool n takes in a_n / a_1 times what the learned matrix writes into pool 1. Without temporal
-    tiling, a recent event shows in all pools. Arguments are those of `Concrete` but for `link`:
-    no pool feeds another.
+    Pool n takes in a_n / a_1 times what the learned matrix writes into pool 1. Pools do not tile
+    the past: a recent event shows in all of them.
+
+    >>> memory = Parallel(10, num_pools=5, key=jax.random.key(0))
+    >>> state, ys = memory.unroll(memory.initial_state(), jnp.ones((300, 10)))
+    >>> state.shape, ys.shape
+    ((5, 64), (300, 128))
     """
+
+    _wiring: ClassVar[Wiring] = "parallel"
 
     def __init__(
         self,
         input_size: int,
+        output_size: int = 128,
         *,
-        pool_size: int,
-        pools: int,
-        base: float,
-        viewport_size: int,
-        summary_size: int,
+        num_pools: int = 8,
+        pool_size: int = 64,
+        base: float = 2.0,
+        viewport_size: int = 16,
         gradient_pools: int = 1,
         read_input: bool = True,
-        normalise: Normalise = "none",
+        normalise: Normalise | None = None,
         activation: Activation = jax.nn.relu,
-        link: Literal["none"] = "none",
         dtype: Any = None,
         key: PRNGKeyArray,
     ):
-        if link != "none":
-            raise ValueError(
-                f"link is {link!r}: it must be 'none', since parallel pools do not feed each other"
-            )
+        """**Arguments:** those of `Concrete` except `link`, since no pool feeds another."""
+        filters = PoolBank(pool_size, rates(base, num_pools), dtype=dtype)
+        reads = input_size if read_input else None
+        reader = Reader(filters, reads, output_size, viewport_size, normalise, activation, key=key)
         super().__init__(
-            PoolBank(pool_size, rates(base, pools), dtype=dtype),
-            input_size=input_size,
-            viewport_size=viewport_size,
-            summary_size=summary_size,
-            gradient_pools=gradient_pools,
-            read_input=read_input,
-            normalise=normalise,
-            activation=activation,
-            key=key,
+            filters, reader, input_size=input_size, base=base, gradient_pools=gradient_pools
         )
 
 
-def _make_links(
-    link: LinkName, size: int, pools: int, dtype: Any, key: PRNGKeyArray
-) -> AbstractLink | None:
-    _checks.one_of("link", link, get_args(LinkName))
-    match link:
-        case "none":
-            return None
-        case "projection":
-            return Projection(size, pools, dtype=dtype)
-        case "orthonormal-tanh":
-            return OrthonormalTanh(size, pools, dtype=dtype, key=key)
-        case "gate":
-            return Gate(size, pools, dtype=dtype)
+def unroll_pooled(
+    memory: PooledMemory,
+    state: Float[Array, "num_pools pool_size"],
+    xs: Inputs,
+    starts: Starts,
+    block_every: int | None,
+    *,
+    filter_form: FilterForm | None = None,
+    read_form: ReadForm | None = None,
+) -> tuple[Float[Array, "num_pools pool_size"], Float[Array, "time output"]]:
+    """`memory.unroll` by these forms of filters and of reading frozen pools; None: the fastest."""
+    xs = check_unroll(memory, state, xs, starts, block_every)
+    blocks = block_steps(xs.shape[0], block_every)
+    drive = xs @ memory.write.T
+    filters, reader, live = memory.filters, memory.reader, memory.gradient_pools
+    if filters.link is not None:
+        pools = run_linked(filters, state, drive, starts, blocks, live, filter_form)
+        views = [reader.view(n, pool) for n, pool in enumerate(pools)]
+        return last_pools(state, pools), reader.summarise(xs, views)
+    # Pools that pass gradients are computed; the others are read without being kept.
+    filt = filters.filter
+    states, views = [], []
+    beyond = drive
+    if live:
+        pools = filter_pools(filt.take(live), state[:live], drive, starts, blocks, filter_form)
+        states.append(last_pools(state[:live], pools))
+        views += [reader.view(n, pool) for n, pool in enumerate(pools)]
+        if live < memory.num_pools:
+            beyond = filt.drive_beyond(live, drive, pools[-1])
+    if live < memory.num_pools:
+        last, more = read_frozen(
+            reader, live, filt.drop(live), state[live:], beyond, starts, read_form
+        )
+        states.append(last)
+        views += more
+    return jnp.concatenate(states), reader.summarise(xs, views)

@@ -1,7 +1,7 @@
-"""The reader: one viewport a pool, and a summariser over all of them."""
+"""The reader: one viewport per pool, and a summariser over all viewports."""
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import get_args
 
 import equinox as eqx
 import jax
@@ -10,47 +10,57 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
 from longpass._names import Normalise
+from longpass.memory._pools import AbstractPools
 
 Activation = Callable[[Array], Array]
 
 
 class Reader(eqx.Module):
-    """Feed-forward layers from pool contents (and the input) to one summary.
+    """Feed-forward layers from the contents of pools (and the input) to one output.
 
-    Weights are truncated normal with variance 1 / fan-in, biases 0. Each method works on one step
-    or, with time as the first axis, on many.
+    Weights are truncated normal with variance 1 / fan-in, biases 0. `view` and `summarise` work on
+    one step or, with time as the first axis, on many.
     """
 
-    normalise: Normalise = eqx.field(static=True)
+    normalise: Normalise | None = eqx.field(static=True)
     activation: Activation = eqx.field(static=True)
     input_viewport: Float[Array, "viewport input"] | None
     viewports: Float[Array, "k viewport size"]
     viewport_bias: Float[Array, " views"]
-    summariser: Float[Array, "summary views"]
-    summary_bias: Float[Array, " summary"]
+    summariser: Float[Array, "output views"]
+    summary_bias: Float[Array, " output"]
 
     def __init__(
         self,
+        pools: AbstractPools,
         input_size: int | None,
-        pool_size: int,
-        pools: int,
+        output_size: int,
         viewport_size: int,
-        summary_size: int,
-        normalise: Normalise,
+        normalise: Normalise | None,
         activation: Activation,
         *,
-        dtype: Any,
         key: PRNGKeyArray,
     ):
-        """`input_size` None: the reader does not see the input."""
+        """**Arguments:**
+
+        - `pools`: the pools that are read.
+        - `input_size`: width of the input. None: the reader does not see the input.
+        - `output_size`: units of the summariser.
+        - `viewport_size`: units of each viewport.
+        - `normalise`: None or `"layer"`, see `Concrete`.
+        - `activation`: of viewports and summariser.
+        - `key`: for the initial weights.
+        """
+        num_pools, pool_size = pools.output_shape
+        dtype = pools.dtype
         viewport_size = _checks.positive_int("viewport_size", viewport_size)
-        summary_size = _checks.positive_int("summary_size", summary_size)
-        _checks.one_of("normalise", normalise, get_args(Normalise))
+        output_size = _checks.positive_int("output_size", output_size)
+        _checks.one_of("normalise", normalise, (None, *get_args(Normalise)))
         if not callable(activation):
             raise TypeError(
                 f"activation is {activation!r}: it must be a function, such as jax.nn.relu"
             )
-        views = viewport_size * (pools + (input_size is not None))
+        views = viewport_size * (num_pools + (input_size is not None))
         dense = jax.nn.initializers.lecun_normal(in_axis=-1, out_axis=-2, batch_axis=())
         each = jax.nn.initializers.lecun_normal(in_axis=-1, out_axis=-2, batch_axis=(0,))
         input_key, pool_key, summary_key = jax.random.split(key, 3)
@@ -58,28 +68,29 @@ class Reader(eqx.Module):
         self.activation = activation
         self.input_viewport = None
         if input_size is not None:
+            input_size = _checks.positive_int("input_size", input_size)
             self.input_viewport = dense(input_key, (viewport_size, input_size), dtype)
-        self.viewports = each(pool_key, (pools, viewport_size, pool_size), dtype)
+        self.viewports = each(pool_key, (num_pools, viewport_size, pool_size), dtype)
         self.viewport_bias = jnp.zeros(views, dtype)
-        self.summariser = dense(summary_key, (summary_size, views), dtype)
-        self.summary_bias = jnp.zeros(summary_size, dtype)
+        self.summariser = dense(summary_key, (output_size, views), dtype)
+        self.summary_bias = jnp.zeros(output_size, dtype)
 
     def view(self, n: int, pool: Float[Array, "*time size"]) -> Float[Array, "*time viewport"]:
-        """What viewport n (from 0) makes of pool n, before bias and activation."""
+        """Viewport n (from 0) applied to pool n, before bias and activation."""
         if self.normalise == "layer":
             pool = _layer_norm(pool)
         return pool @ self.viewports[n].T
 
     def view_all(self, pools: Float[Array, "k size"]) -> Float[Array, " views"]:
-        """What all viewports make of all pools at one step: one product instead of k."""
+        """All viewports applied to all pools at one step: one product instead of k."""
         if self.normalise == "layer":
             pools = _layer_norm(pools)
         return jnp.einsum("nvd,nd->nv", self.viewports, pools).ravel()
 
     def summarise(
         self, x: Float[Array, "*time input"], views: list[Float[Array, "*time _"]]
-    ) -> Float[Array, "*time summary"]:
-        """The summary of what all viewports gave, with the input's."""
+    ) -> Float[Array, "*time output"]:
+        """The output, from the views of all pools and the input."""
         if self.input_viewport is not None:
             views = [x @ self.input_viewport.T, *views]
         seen = self.activation(jnp.concatenate(views, axis=-1) + self.viewport_bias)

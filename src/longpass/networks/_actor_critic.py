@@ -1,6 +1,6 @@
 """The paper's actor-critic: convolutional torso, memory, linear heads."""
 
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import equinox as eqx
 import jax
@@ -8,119 +8,108 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
-from longpass._names import Embedding, Family, Writer
-from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Normalise, Parallel
+from longpass._names import Embedding, MemoryName, Writer
+from longpass.memory import MemoryLike, PooledMemory
+from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
 from longpass.networks._torso import Torso
-
-EMBEDDING = 128
-POOL_SIZE = 198
 
 
 class ActorCritic(eqx.Module):
-    """Observations in; action logits and a value out, at every step.
+    """Observations in; action logits and a value out, at every step, around any memory.
 
-    All families share torso and heads. The chain is fed the 128-unit embedding, parallel pools an
-    embedding as wide as a pool, as in the paper. The torso sees all frames of an unroll at once;
-    only the memory runs along time. Methods see one example and have time as their first axis, as
-    memories do; `embed` takes any number of leading axes.
+    The torso reads all frames of an unroll at once; only the memory runs along time. `step` and
+    `unroll` take one example, with time as the first axis, as memories do; `embed` and `decide`
+    take any number of leading axes.
 
-    **Arguments:**
+    Three settings are read by the learner, which has what they need:
 
-    - `family`: the memory.
-    - `observation`: shape of an observation: (rows, columns, features), or any other for a torso
-      without convolution.
-    - `actions`: how many there are.
-    - `pools`: how many, for chain and parallel (see `longpass.theory.pools_for`).
-    - `pool_size`, `viewport_size`, `summary_size`: of chain and parallel. `size`: of LSTM and GRU;
-      128 has about as many parameters as a chain of 9 pools (131,584 and 127,872).
-    - `normalise`: `"none"` (the paper) or `"layer"` (ours; chain and parallel): see `Concrete`.
-    - `writer`: how what writes into the memory (the torso, and the pools' input matrix) learns.
-      `"learned"`: with all the rest, as in the paper. `"frozen"`: not at all. `"slow"`: what writes
-      is an exponential average of what is learned. This is a mark for the learner, which also keeps
-      the weights that are averaged.
-    - `embedding`: `"plain"` (the paper, as far as it says), or ours: `"sparse"`, or `"centred"`,
-      which is sparse and less its mean. A mark for the learner too: it has the frames that
-      `Torso.sparse` needs. `threshold`: how sparse.
-    - `logit_scale`: deviation of the policy's initial weights, times 1 / sqrt(fan-in). Larger: the
-      first policy is less even, and wanders less in place.
-    - `dtype`: of parameters and state. `pool_options` go to `Concrete` or `Parallel`.
+    - `writer`: how the weights that write into the memory are trained (see `writing`).
+      `"learned"`: with all others, as in the paper. `"frozen"`: not at all. `"slow"`: they are an
+      exponential average of weights that the learner trains.
+    - `embedding`: how the torso starts. `"plain"`: with random weights, as in the paper.
+      `"sparse"` and `"centred"`: adapted to a sample of frames, see `Torso.sparse`.
+    - `threshold`: the threshold of `Torso.sparse`.
+
+    >>> from longpass.memory import GRU
+    >>> memory_key, key = jax.random.split(jax.random.key(0))
+    >>> network = ActorCritic(GRU(32, 16, key=memory_key), (5, 6, 3), 4, key=key)
+    >>> _, logits, values = network.unroll(network.initial_state(), jnp.ones((10, 5, 6, 3)))
+    >>> logits.shape, values.shape
+    ((10, 4), (10,))
     """
 
     writer: Writer = eqx.field(static=True)
     embedding: Embedding = eqx.field(static=True)
     threshold: float = eqx.field(static=True)
     torso: Torso
-    memory: AbstractMemory
+    memory: MemoryLike
     policy: eqx.nn.Linear
     value: eqx.nn.Linear
 
     def __init__(
         self,
-        family: Family,
-        observation: tuple[int, ...],
+        memory: MemoryLike,
+        observation_shape: tuple[int, ...],
+        num_actions: int,
         *,
-        actions: int = 5,
-        pools: int = 9,
-        pool_size: int = POOL_SIZE,
-        viewport_size: int = 32,
-        summary_size: int = 128,
-        size: int = 128,
-        normalise: Normalise = "none",
         writer: Writer = "learned",
         embedding: Embedding = "plain",
         threshold: float = 1.0,
         logit_scale: float = 0.01,
-        dtype: Any = jnp.float32,
         key: PRNGKeyArray,
-        **pool_options: Any,
     ):
-        _checks.one_of("family", family, get_args(Family))
+        """**Arguments:**
+
+        - `memory`: any memory with outputs of shape `(width,)`. The torso's embedding has
+          `memory.input_size` units.
+        - `observation_shape`: `(rows, columns, features)`, or any other shape for a torso without
+          convolution.
+        - `num_actions`: number of actions.
+        - `writer`, `embedding`, `threshold`: see above.
+        - `logit_scale`: standard deviation of the policy's initial weights, times
+          1 / sqrt(fan-in). With a larger one the first policy is less even.
+        - `key`: for the initial weights.
+        """
         _checks.one_of("writer", writer, get_args(Writer))
         _checks.one_of("embedding", embedding, get_args(Embedding))
-        actions = _checks.positive_int("actions", actions)
+        num_actions = _checks.positive_int("num_actions", num_actions)
         logit_scale = _checks.real("logit_scale", logit_scale, least=0.0)
-        self.threshold = _checks.real("threshold", threshold)
-        shape = tuple(_checks.positive_int("observation", length) for length in observation)
-        if normalise != "none" and family in ("lstm", "gru"):
-            raise ValueError(
-                f"normalise is {normalise!r}: it must be 'none' for {family}, which has no pools"
-            )
-        torso_key, memory_key, policy_key, value_key = jax.random.split(key, 4)
-        width = pool_size if family == "parallel" else EMBEDDING
+        shape = tuple(
+            _checks.positive_int("observation_shape", length) for length in observation_shape
+        )
+        # The second key belongs to the memory, see `make_actor_critic`.
+        torso_key, _, policy_key, value_key = jax.random.split(key, 4)
+        (width,) = memory.output_shape
         self.writer, self.embedding = writer, embedding
-        self.torso = Torso(shape, width, dtype=dtype, key=torso_key)
-        if family in ("chain", "parallel"):
-            self.memory = (Concrete if family == "chain" else Parallel)(
-                width,
-                pool_size=pool_size,
-                pools=pools,
-                base=2.0,
-                viewport_size=viewport_size,
-                summary_size=summary_size,
-                normalise=normalise,
-                dtype=dtype,
-                key=memory_key,
-                **pool_options,
-            )
-        else:
-            cell = LSTM if family == "lstm" else GRU
-            self.memory = cell(width, size, dtype=dtype, key=memory_key)
-        (width,) = self.memory.output_shape
-        self.policy = _head(width, actions, logit_scale, dtype, policy_key)
-        self.value = _head(width, 1, 0.01, dtype, value_key)
+        self.threshold = _checks.real("threshold", threshold)
+        self.torso = Torso(shape, memory.input_size, dtype=memory.dtype, key=torso_key)
+        self.memory = memory
+        self.policy = _make_head(width, num_actions, logit_scale, memory.dtype, policy_key)
+        self.value = _make_head(width, 1, 0.01, memory.dtype, value_key)
 
-    def initial_state(self) -> Any:
-        """The empty memory."""
-        return self.memory.initial_state()
+    def initial_state(self, batch_shape: tuple[int, ...] = ()) -> Any:
+        """The empty memory: `memory.initial_state(batch_shape)`."""
+        return self.memory.initial_state(batch_shape)
 
     def embed(self, frames: Num[Array, "..."]) -> Float[Array, "... embedding"]:
-        """What the memory reads of frames (..., *observation)."""
+        """The memory's input for frames of shape `(..., *observation_shape)`."""
         return self.torso(frames)
 
     def step(
         self, state: Any, frame: Num[Array, "*observation"], start: Any = False
     ) -> tuple[Any, Float[Array, " actions"], Float[Array, ""]]:
-        """Read one frame: (state after it, action logits, value)."""
+        """Read one frame.
+
+        **Arguments:**
+
+        - `state`: from `initial_state` or an earlier call.
+        - `frame`: of shape `observation_shape`.
+        - `start`: whether an episode begins here.
+
+        **Returns:**
+
+        The state after the frame, action logits and the value.
+        """
         state, y = self.memory.step(state, self.embed(frame), start)
         return state, *self.decide(y)
 
@@ -131,36 +120,99 @@ class ActorCritic(eqx.Module):
         starts: Bool[Array, " time"] | None = None,
         block_every: int | None = None,
     ) -> tuple[Any, Float[Array, "time actions"], Float[Array, " time"]]:
-        """Read frames one after the other: (state after the last, action logits, values)."""
+        """Read a sequence of frames.
+
+        **Arguments:**
+
+        - `state`: from `initial_state` or an earlier call.
+        - `frames`: of shape `(time, *observation_shape)`.
+        - `starts`, `block_every`: as for `AbstractMemory.unroll`.
+
+        **Returns:**
+
+        The state after the last frame, action logits and values at every step.
+        """
         state, ys = self.memory.unroll(state, self.embed(frames), starts, block_every)
         return state, *self.decide(ys)
 
     def decide(
         self, y: Float[Array, "*batch width"]
     ) -> tuple[Float[Array, "*batch actions"], Float[Array, "*batch"]]:
-        """(Action logits, value) from what the memory gives."""
+        """Action logits and value from outputs of the memory."""
         assert self.policy.bias is not None
         assert self.value.bias is not None
         logits = y @ self.policy.weight.T + self.policy.bias
         return logits, y @ self.value.weight[0] + self.value.bias[0]
 
     def writing(self) -> PyTree[bool]:
-        """True for each array that writes into the memory, in the form of this network.
+        """Which weights write into the memory, as a tree of bools like this network.
 
-        An LSTM or GRU writes and reads with the same weights: there it is the torso alone.
+        These are the torso and, if the memory has pools, its input matrix. Other memories write and
+        read with the same weights, so there it is the torso only.
         """
         nothing = jax.tree.map(lambda _: False, self)
         spec = eqx.tree_at(lambda net: net.torso, nothing, jax.tree.map(lambda _: True, self.torso))
-        if isinstance(self.memory, Concrete | Parallel):
+        if isinstance(self.memory, PooledMemory):
             spec = eqx.tree_at(lambda net: net.memory.write, spec, True)
         return spec
 
 
-def _head(width: int, size: int, scale: float, dtype: Any, key: PRNGKeyArray) -> eqx.nn.Linear:
-    """A linear layer, nearly silent at first: policies begin even, values at 0."""
-    linear = eqx.nn.Linear(width, size, dtype=dtype, key=key)
+def make_actor_critic(
+    memory: MemoryName,
+    observation_shape: tuple[int, ...],
+    num_actions: int,
+    *,
+    output_size: int = 128,
+    pool_size: int = 64,
+    embedding_size: int = 128,
+    writer: Writer = "learned",
+    embedding: Embedding = "plain",
+    threshold: float = 1.0,
+    logit_scale: float = 0.01,
+    dtype: Any = jnp.float32,
+    key: PRNGKeyArray,
+    **pool_options: Unpack[PoolOptions],
+) -> ActorCritic:
+    """Make one of the paper's actor-critics by the name of its memory.
+
+    All share torso and heads. As in the paper, parallel pools read an embedding as wide as a pool.
+
+    **Arguments:**
+
+    - `memory`: `"chain"`, `"parallel"`, `"lstm"` or `"gru"`.
+    - `observation_shape`, `num_actions`: as for `ActorCritic`.
+    - `output_size`: units of the summariser, or of the LSTM or GRU.
+    - `pool_size`: units of each pool. LSTM and GRU ignore it.
+    - `embedding_size`: units of the torso's embedding; for parallel pools it is `pool_size`.
+    - `writer`, `embedding`, `threshold`, `logit_scale`: as for `ActorCritic`.
+    - `dtype`: of parameters and state.
+    - `key`: for the initial weights.
+    - `pool_options`: further arguments of `Concrete` or `Parallel`.
+    """
+    memory_key = jax.random.split(key, 4)[1]
+    width = pool_size if memory == "parallel" else embedding_size
+    options: MemoryOptions = {**pool_options}
+    if memory in ("chain", "parallel"):
+        options["pool_size"] = pool_size
+    return ActorCritic(
+        make_memory(memory, width, output_size, dtype=dtype, key=memory_key, **options),
+        observation_shape,
+        num_actions,
+        writer=writer,
+        embedding=embedding,
+        threshold=threshold,
+        logit_scale=logit_scale,
+        key=key,
+    )
+
+
+def _make_head(
+    input_size: int, size: int, scale: float, dtype: Any, key: PRNGKeyArray
+) -> eqx.nn.Linear:
+    """A linear layer with small weights: policies start nearly even, values near 0."""
+    linear = eqx.nn.Linear(input_size, size, dtype=dtype, key=key)
     normal = jax.nn.initializers.lecun_normal(in_axis=-1, out_axis=-2)
-    weight = scale * normal(key, (size, width), dtype)
+    weight = scale * normal(key, (size, input_size), dtype)
     return eqx.tree_at(
         lambda head: (head.weight, head.bias), linear, (weight, jnp.zeros(size, dtype))
     )

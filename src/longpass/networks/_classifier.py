@@ -1,75 +1,86 @@
 """The paper's classifiers of symbol sequences: memory, hidden layer, logits."""
 
-from typing import Any, get_args
+from typing import Any, Unpack
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass._names import Family
-from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Parallel
+from longpass._names import MemoryName
+from longpass.memory import MemoryLike
+from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
 
 
 class Classifier(eqx.Module):
-    """One-hot symbols in, class logits out, at every step.
+    """One-hot symbols in, class logits out, at every step, around any memory.
 
-    - chain: symbols are written straight into the pools; the summariser is the hidden layer.
-    - parallel: the same behind a learned embedding as wide as a pool.
-    - lstm, gru: symbols into the memory, a hidden layer on what it gives.
-
-    **Arguments**, named as in the paper's table: `D` (size of a pool or of the LSTM), `M` (hidden
-    layer), and for pools `k` (how many), `V` (viewport) and `b` (base). `pool_options` go to
-    `Concrete` or `Parallel`.
+    >>> from longpass.memory import GRU
+    >>> memory_key, key = jax.random.split(jax.random.key(0))
+    >>> network = Classifier(GRU(5, 8, key=memory_key), 3, key=key)
+    >>> symbols = jax.nn.one_hot(jax.numpy.arange(5), 5)
+    >>> _, logits = network.unroll(network.memory.initial_state(), symbols)
+    >>> logits.shape
+    (5, 3)
     """
 
-    symbols: int = eqx.field(static=True)
     embedding: eqx.nn.Linear | None
-    memory: AbstractMemory
+    memory: MemoryLike
     hidden: eqx.nn.Linear | None
     logits: eqx.nn.Linear
 
     def __init__(
         self,
-        family: Family,
-        symbols: int,
-        classes: int,
+        memory: MemoryLike,
+        num_classes: int,
         *,
-        D: int,
-        M: int,
-        k: int = 8,
-        V: int = 10,
-        b: float = 2.0,
-        dtype: Any = None,
+        embedding: eqx.nn.Linear | None = None,
+        hidden_size: int | None = None,
         key: PRNGKeyArray,
-        **pool_options: Any,
     ):
-        _checks.one_of("family", family, get_args(Family))
-        embedding_key, memory_key, hidden_key, logits_key = jax.random.split(key, 4)
-        pools = {"pool_size": D, "pools": k, "base": b, "viewport_size": V, "summary_size": M}
-        pools |= {"dtype": dtype}
-        self.symbols = symbols
-        self.embedding = self.hidden = None
-        match family:
-            case "chain":
-                self.memory = Concrete(symbols, **pools, **pool_options, key=memory_key)
-            case "parallel":
-                self.embedding = eqx.nn.Linear(symbols, D, dtype=dtype, key=embedding_key)
-                self.memory = Parallel(D, **pools, **pool_options, key=memory_key)
-            case "lstm" | "gru":
-                cell = LSTM if family == "lstm" else GRU
-                self.memory = cell(symbols, D, dtype=dtype, key=memory_key)
-                self.hidden = eqx.nn.Linear(D, M, dtype=dtype, key=hidden_key)
-        self.logits = eqx.nn.Linear(M, classes, dtype=dtype, key=logits_key)
+        """**Arguments:**
+
+        - `memory`: any memory with outputs of shape `(width,)`.
+        - `num_classes`: number of classes.
+        - `embedding`: a layer from one-hot symbols to the memory's input. None: the memory reads
+          one-hot symbols.
+        - `hidden_size`: units of a ReLU layer between memory and logits. None: no such layer.
+        - `key`: for the initial weights.
+        """
+        if embedding is not None and embedding.out_features != memory.input_size:
+            raise ValueError(
+                f"embedding has {embedding.out_features} units: it must have "
+                f"{memory.input_size}, as many as the memory has inputs"
+            )
+        # The first two keys belong to the embedding and the memory, see `make_classifier`.
+        _, _, hidden_key, logits_key = jax.random.split(key, 4)
+        (width,) = memory.output_shape
+        dtype = memory.dtype
+        self.embedding = embedding
+        self.memory = memory
+        self.hidden = None
+        if hidden_size is not None:
+            hidden_size = _checks.positive_int("hidden_size", hidden_size)
+            self.hidden = eqx.nn.Linear(width, hidden_size, dtype=dtype, key=hidden_key)
+            width = hidden_size
+        num_classes = _checks.positive_int("num_classes", num_classes)
+        self.logits = eqx.nn.Linear(width, num_classes, dtype=dtype, key=logits_key)
+
+    @property
+    def num_symbols(self) -> int:
+        """The number of different symbols."""
+        if self.embedding is None:
+            return self.memory.input_size
+        return int(self.embedding.in_features)
 
     def embed(self, symbols: Float[Array, "*time symbols"]) -> Float[Array, "*time input"]:
-        """What the memory is given of one-hot symbols."""
+        """The memory's input for one-hot symbols."""
         if self.embedding is None:
             return symbols
         return _apply(self.embedding, symbols)
 
     def classify(self, ys: Float[Array, "*time output"]) -> Float[Array, "*time classes"]:
-        """Logits from what the memory gave."""
+        """Logits from outputs of the memory."""
         if self.hidden is not None:
             ys = jax.nn.relu(_apply(self.hidden, ys))
         return _apply(self.logits, ys)
@@ -81,9 +92,64 @@ class Classifier(eqx.Module):
         starts=None,
         block_every: int | None = None,
     ) -> tuple[Any, Float[Array, "time classes"]]:
-        """(State after the last symbol, logits at every step)."""
+        """Read one-hot symbols.
+
+        **Arguments:**
+
+        - `state`: of the memory, from its `initial_state` or an earlier call.
+        - `symbols`: of shape `(time, num_symbols)`.
+        - `starts`, `block_every`: as for `AbstractMemory.unroll`.
+
+        **Returns:**
+
+        The state after the last symbol, and logits of shape `(time, num_classes)`.
+        """
         state, ys = self.memory.unroll(state, self.embed(symbols), starts, block_every)
         return state, self.classify(ys)
+
+
+def make_classifier(
+    memory: MemoryName,
+    num_symbols: int,
+    num_classes: int,
+    *,
+    hidden_size: int = 128,
+    pool_size: int = 64,
+    dtype: Any = None,
+    key: PRNGKeyArray,
+    **pool_options: Unpack[PoolOptions],
+) -> Classifier:
+    """Make one of the paper's classifiers by the name of its memory.
+
+    - chain: the memory reads symbols; its summariser is the hidden layer.
+    - parallel: the same behind a learned embedding as wide as a pool.
+    - lstm, gru: the memory reads symbols; a hidden layer reads the memory.
+
+    **Arguments:**
+
+    - `memory`: `"chain"`, `"parallel"`, `"lstm"` or `"gru"`.
+    - `num_symbols`: number of different symbols.
+    - `num_classes`: number of classes.
+    - `hidden_size`: units of the hidden layer (M in the paper's table).
+    - `pool_size`: units of each pool; for LSTM and GRU, units of the memory (D).
+    - `dtype`: of parameters and state. None: JAX's default, float32.
+    - `key`: for the initial weights.
+    - `pool_options`: further arguments of `Concrete` or `Parallel`.
+    """
+    embedding_key, memory_key, _, _ = jax.random.split(key, 4)
+    pooled = memory in ("chain", "parallel")
+    embedding, input_size, output_size = None, num_symbols, pool_size
+    if memory == "parallel":
+        embedding = eqx.nn.Linear(num_symbols, pool_size, dtype=dtype, key=embedding_key)
+        input_size = pool_size
+    options: MemoryOptions = {**pool_options}
+    if pooled:
+        output_size = hidden_size
+        options["pool_size"] = pool_size
+    core = make_memory(memory, input_size, output_size, dtype=dtype, key=memory_key, **options)
+    return Classifier(
+        core, num_classes, embedding=embedding, hidden_size=None if pooled else hidden_size, key=key
+    )
 
 
 def _apply(layer: eqx.nn.Linear, xs: Float[Array, "*time input"]) -> Float[Array, "*time output"]:

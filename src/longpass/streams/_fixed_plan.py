@@ -6,7 +6,7 @@ from typing import Any
 
 from longpass import _checks
 from longpass._names import TaskName
-from longpass.networks import Family
+from longpass.networks import MemoryName
 from longpass.streams._settings import StreamSettings
 
 # Where a memory does better than with the defaults. Gated ones forget again what they have
@@ -20,7 +20,7 @@ class Comparison:
 
     name: str
     task: TaskName
-    memories: tuple[Family, ...]
+    memories: tuple[MemoryName, ...]
     truncations: tuple[int, ...]
     seeds: int
     symbols: int

@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from jaxtyping import PRNGKeyArray
 
-from longpass.networks import Classifier
+from longpass.networks import Classifier, make_classifier
 from longpass.streams._flat_weights import Layout, weights_of
 from longpass.streams._readout import form_of
 from longpass.streams._settings import StreamSettings
@@ -153,18 +153,17 @@ def make_network(settings: StreamSettings, dtype: Any) -> Classifier:
     """The network of a run before it has learned anything."""
     task = settings.make_task()
     assert settings.D is not None
-    pooled = {
-        name: value
-        for name in ("k", "V", "b", "normalise")
-        if (value := getattr(settings, name)) is not None
-    }
-    return Classifier(
+    names = {"num_pools": settings.k, "viewport_size": settings.V, "base": settings.b}
+    options: dict[str, Any] = {name: value for name, value in names.items() if value is not None}
+    if settings.normalise == "layer":
+        options["normalise"] = settings.normalise
+    return make_classifier(
         settings.memory,
         len(task.alphabet),
         len(task.classes),
-        D=settings.D,
-        M=settings.M,
-        **pooled,
+        pool_size=settings.D,
+        hidden_size=settings.M,
+        **options,
         dtype=dtype,
         key=jax.random.fold_in(jax.random.key(settings.seed), 0),
     )

@@ -18,9 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt8
 
-from longpass.memory import unroll_batch
-from longpass.memory._concrete import AbstractReadPools
-from longpass.memory._linear import Filter, responses
+from longpass.memory import Filter, PooledMemory, impulse_responses
 from longpass.networks import Classifier
 
 
@@ -84,15 +82,15 @@ class PoolsForm(AbstractForm):
 
     def __init__(self, filt: Filter, truncation: int, symbols: int, pools: int, dtype: Any):
         """`pools` may be more than the filter has: those beyond stay empty."""
-        powers, response = responses(filt, truncation)
+        powers, response = impulse_responses(filt, truncation)
         more = pools - len(filt.rates)
         self.powers = jnp.asarray(np.pad(powers, ((0, 0), (0, more), (0, more))), dtype)
         self.responses = jnp.asarray(np.pad(response, ((0, 0), (0, more))), dtype)
         self.symbols = symbols
 
     def initial_state(self, network, batch):
-        empty = network.memory.initial_state()
-        return jnp.zeros((empty.shape[0], batch, empty.shape[1]), empty.dtype)
+        memory = _pooled(network)
+        return jnp.zeros((memory.num_pools, batch, memory.pool_size), memory.dtype)
 
     def ahead(self, chunk, slots):
         length, batch = chunk.symbols.shape
@@ -120,8 +118,7 @@ class PoolsForm(AbstractForm):
         return jnp.einsum("tn,tsa->nsa", self.responses, channels)
 
     def read(self, network, state, chunk, slots, ahead):
-        memory = network.memory
-        assert isinstance(memory, AbstractReadPools)
+        memory = _pooled(network)
         drives = self._written(network)
         entered = state[:, slots.stream]  # (k, S, D)
         live = memory.gradient_pools
@@ -131,10 +128,9 @@ class PoolsForm(AbstractForm):
             [ahead.at_slots[:, :live] @ drives, ahead.at_slots[:, live:] @ frozen], axis=1
         )
         symbols = chunk.symbols[slots.time, slots.stream]
-        views = jax.vmap(memory.reader.view_all)(pools)
         inputs = network.embed(jax.nn.one_hot(symbols, self.symbols, dtype=memory.dtype))
-        summary = memory.reader.summarise(inputs, [views])
-        return self._advance(state, frozen, ahead), network.classify(summary)
+        ys = memory.read(pools, inputs)
+        return self._advance(state, frozen, ahead), network.classify(ys)
 
     def skip(self, network, state, chunk, ahead):
         return self._advance(state, self._written(network), ahead)
@@ -146,18 +142,18 @@ class PoolsForm(AbstractForm):
 
     def _written(self, network) -> Float[Array, "A D"]:
         """What each symbol writes into pool 1."""
-        inputs = network.embed(jnp.eye(self.symbols, dtype=network.memory.dtype))
-        return inputs @ network.memory.write.T
+        memory = _pooled(network)
+        inputs = network.embed(jnp.eye(self.symbols, dtype=memory.dtype))
+        return inputs @ memory.write.T
 
 
 class GatedForm(AbstractForm):
-    """LSTM and GRU, which have to take every step. The state is theirs, (B, ...)."""
+    """Any other memory, such as an LSTM: every step is taken. The state is its own, (B, ...)."""
 
     symbols: int = eqx.field(static=True)
 
     def initial_state(self, network, batch):
-        empty = network.memory.initial_state()
-        return jax.tree.map(lambda leaf: jnp.zeros((batch, *leaf.shape), leaf.dtype), empty)
+        return network.memory.initial_state((batch,))
 
     def ahead(self, chunk, slots):
         return None
@@ -171,17 +167,22 @@ class GatedForm(AbstractForm):
 
     def _unroll(self, network, state, chunk):
         memory = network.memory
-        xs = jax.nn.one_hot(chunk.symbols, self.symbols, dtype=memory.dtype)
+        xs = network.embed(jax.nn.one_hot(chunk.symbols, self.symbols, dtype=memory.dtype))
         starts = None
         if chunk.since is not None:
             starts = chunk.since == jnp.arange(chunk.symbols.shape[0])[:, None]
-        return unroll_batch(memory, state, xs, starts)
+        return memory.unroll_batch(state, xs, starts)
 
 
 def form_of(network: Classifier, truncation: int, symbols: int, pools: int | None = None):
     """The fast form for a network; `pools` if it is to be padded to so many."""
     memory = network.memory
-    if isinstance(memory, AbstractReadPools):
-        filt = memory.pools.filter
-        return PoolsForm(filt, truncation, symbols, pools or len(filt.rates), memory.dtype)
+    if isinstance(memory, PooledMemory) and memory.link is None:
+        count = pools or memory.num_pools
+        return PoolsForm(memory.filter, truncation, symbols, count, memory.dtype)
     return GatedForm(symbols)
+
+
+def _pooled(network: Classifier) -> PooledMemory:
+    assert isinstance(network.memory, PooledMemory)
+    return network.memory

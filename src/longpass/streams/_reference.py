@@ -41,7 +41,7 @@ def plain_learn(
     def update(learner: PlainLearner, chunk: Stream):
         def loss(weights):
             network = layout.network(weights)
-            symbols = jax.nn.one_hot(chunk.symbols, network.symbols, dtype=weights.dtype)
+            symbols = jax.nn.one_hot(chunk.symbols, network.num_symbols, dtype=weights.dtype)
             starts = chunk.starts if clear_state else None
             unroll = jax.vmap(network.unroll, in_axes=(0, 1, 1), out_axes=(0, 1))
             memory, logits = unroll(learner.memory, symbols, starts)

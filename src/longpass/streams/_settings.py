@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any, get_args
 
 from longpass import _checks
+from longpass._names import NormaliseFlag
 from longpass._settings import StreamFields
-from longpass.memory import Normalise
-from longpass.networks import Family
+from longpass.networks import MemoryName
 from longpass.streams._stream import Task
 from longpass.streams._tasks import make
 
@@ -19,7 +19,7 @@ class StreamSettings(StreamFields):
 
     def resolved(self) -> "StreamSettings":
         """These settings checked, with every default filled in; what does not apply stays None."""
-        _checks.one_of("memory", self.memory, get_args(Family))
+        _checks.one_of("memory", self.memory, get_args(MemoryName))
         task = make(self.task, self.words_seed)
         pooled = self.memory in _POOLED
         for name in ("k", "V", "b", "normalise"):
@@ -48,7 +48,7 @@ class StreamSettings(StreamFields):
             _checks.positive_int("k", self.k)
             _checks.positive_int("V", self.V)
             _checks.real("b", self.b, above=1.0)
-            _checks.one_of("normalise", self.normalise, get_args(Normalise))
+            _checks.one_of("normalise", self.normalise, get_args(NormaliseFlag))
         if self.updates == 0:
             raise ValueError(
                 f"symbols is {self.symbols}: it must be at least {self.minibatch}, one minibatch "

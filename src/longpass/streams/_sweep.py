@@ -3,13 +3,19 @@
 import json
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from longpass.jobs._engine import Engine, Job, Update
-from longpass.records import Records, make_folder, write_atomically
-from longpass.records._folders import hold_folder, refuse_foreign
+from longpass.jobs import Engine, Job, JobProgress
+from longpass.records import Records
+from longpass.records._folders import alone, refuse_foreign
+from longpass.streams import StreamSettings
 from longpass.streams._fixed_plan import Comparison
 from longpass.streams._plan import Plan
+
+Runs: TypeAlias = tuple[StreamSettings, ...]
+"""Settings of the runs that one job trains together."""
+RunRecords: TypeAlias = list[dict[str, Any]]
+"""What a job returns: one record per run."""
 
 
 class Sweep:
@@ -57,7 +63,7 @@ class Sweep:
         """Numbers of the runs that are recorded."""
         return {record["run"] for record in self.records.read()}
 
-    def left(self) -> list[Job]:
+    def left(self) -> list[Job[Runs]]:
         """What is still to do. A group of which a part is recorded is trained whole again."""
         done = self.done()
         return [
@@ -66,20 +72,21 @@ class Sweep:
             if not done.issuperset(group)
         ]
 
-    def carry_out(self, engine: Engine) -> Generator[Update]:
-        """Do what is left, recording runs as they finish; yields news."""
-        with hold_folder(self.out):
+    def run(self, engine: Engine[Runs, RunRecords]) -> Generator[JobProgress[Runs, RunRecords]]:
+        """Run what is left, recording runs as they finish; yields the progress of jobs, whose ids
+        are the numbers of their runs."""
+        with alone(self.out, "sweep"):
             done = self.done()
-            for update in engine.carry_out(self.left()):
-                if update.records is not None:
+            for progress in engine.run(self.left()):
+                if progress.result is not None:
                     fresh = [
                         {"sweep": self.plan.name, "run": i, **record}
-                        for i, record in zip(update.job.runs, update.records, strict=True)
+                        for i, record in zip(progress.job.id, progress.result, strict=True)
                         if i not in done
                     ]
                     self.records.append(fresh)
-                    done.update(update.job.runs)
-                yield update
+                    done.update(progress.job.id)
+                yield progress
 
     def summary(self) -> list[dict[str, Any]]:
         """For each task, memory and truncation with records: how runs did."""

@@ -2,25 +2,25 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from longpass.jobs import OnProgress
 from longpass.records import provenance
-from longpass.streams._group import Group
-from longpass.streams._settings import StreamSettings
-
-# Called about once a second with (share done, smoothed accuracy of each run).
-Watch = Callable[[float, list[float]], None]
+from longpass.streams import Group, StreamSettings
 
 
-def train(settings: Sequence[StreamSettings], watch: Watch) -> list[dict[str, Any]]:
-    """Train a group of runs to the end: one record each."""
+def train(settings: Sequence[StreamSettings], on_progress: OnProgress) -> list[dict[str, Any]]:
+    """Train a group of runs to the end: one record per run.
+
+    `on_progress` is called about once a second with the smoothed accuracy of each run.
+    """
     began = time.monotonic()
     group = Group(settings)
     total = group.settings[0].updates
     while not group.done:
         group.advance(seconds=1.0)
-        watch(group.updates / total, group.smoothed)
+        on_progress(group.updates / total, group.smoothed)
     scores = group.finish()
     seconds = time.monotonic() - began
     return [

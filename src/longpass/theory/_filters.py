@@ -130,18 +130,21 @@ def peak_delay(rates: Rates, wiring: Wiring = "chain") -> Int[np.ndarray, " k"]:
     return peaks
 
 
-def pools_for(horizon: float, base: float) -> int:
+def pools_for(horizon: float, base: float, wiring: Wiring = "chain") -> int:
     """The fewest pools of rates base^-n whose last one reaches back `horizon` steps on average.
 
-    The mean delay of pool n is the sum of base^i - 1 over i <= n.
+    The mean delay of pool n of a chain is the sum of base^i - 1 over i <= n; that of a parallel
+    pool is base^n - 1.
 
-    >>> pools_for(280.0, 2.0)
-    8
+    >>> pools_for(280.0, 2.0), pools_for(280.0, 2.0, "parallel")
+    (8, 9)
     """
     horizon = _checks.real("horizon", horizon, least=0.0)
     base = _checks.real("base", base, above=1.0)
+    _checks.one_of("wiring", wiring, ("chain", "parallel"))
     pools, reach = 1, base - 1.0
     while reach < horizon:
         pools += 1
-        reach += math.pow(base, pools) - 1.0
+        delay = math.pow(base, pools) - 1.0
+        reach = delay if wiring == "parallel" else reach + delay
     return pools

@@ -1,0 +1,16 @@
+from . import agents as agents
+from . import envs as envs
+from . import figures as figures
+from . import memory as memory
+from . import networks as networks
+from . import streams as streams
+from . import theory as theory
+from ._rates import rates as rates
+from .memory import GRU as GRU
+from .memory import LSTM as LSTM
+from .memory import Concrete as Concrete
+from .memory import Parallel as Parallel
+from .memory import PoolBank as PoolBank
+from .memory import PoolChain as PoolChain
+
+__version__: str

@@ -1,0 +1,206 @@
+"""What holds for every environment."""
+
+import dataclasses
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longpass.envs import (
+    Action,
+    AutoReset,
+    CuedCatch,
+    CuedCatchParams,
+    SequenceRecall,
+    SequenceRecallParams,
+    TMaze,
+    TMazeParams,
+)
+
+SHORT = {
+    CuedCatch(): CuedCatchParams(1, 3, num_trials=3, reward_free_trials=1),
+    TMaze(): TMazeParams(level=0, timeout_frames=40, teleport_delay=2, limbo_time=4),
+    SequenceRecall(): SequenceRecallParams(2, 2, 2, 1, timeout_frames=40),
+}
+every_env = pytest.mark.parametrize("env", SHORT, ids=lambda env: env.name)
+KEY = jax.random.key(0)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 4))
+def roll(env, params, key, actions, auto=False):
+    """Frames of one copy that plays these actions: what `step` returns, with time in front."""
+    stepper = AutoReset(env) if auto else env
+    keys = jax.random.split(key, 1 + len(actions))
+    observation, state = stepper.reset(keys[0], params)
+
+    def frame(state, action_and_key):
+        action, key = action_and_key
+        out = stepper.step(key, state, action, params)
+        return out[1], out
+
+    return observation, jax.lax.scan(frame, state, (actions, keys[1:]))[1]
+
+
+def assert_same(a, b):
+    jax.tree.map(np.testing.assert_array_equal, a, b)
+
+
+@every_env
+def test_a_key_determines_an_episode(env):
+    actions = jax.random.randint(KEY, (50,), 0, 5)
+    assert_same(roll(env, SHORT[env], KEY, actions), roll(env, SHORT[env], KEY, actions))
+    other = roll(env, SHORT[env], jax.random.key(3), actions)
+    with pytest.raises(AssertionError):
+        assert_same(roll(env, SHORT[env], KEY, actions), other)
+
+
+@every_env
+def test_compiling_changes_nothing(env):
+    params = SHORT[env]
+    with jax.disable_jit():
+        plain = env.reset(KEY, params)
+        plain_step = env.step(KEY, plain[1], Action.UP, params)
+    compiled = env.reset(KEY, params)
+    assert_same(plain, compiled)
+    assert_same(plain_step, env.step(KEY, compiled[1], Action.UP, params))
+
+
+@every_env
+def test_vmap_is_a_loop(env):
+    params, keys = SHORT[env], jax.random.split(KEY, 4)
+    actions = jax.random.randint(KEY, (4, 30), 0, 5)
+    together = jax.vmap(lambda key, action: roll(env, params, key, action))(keys, actions)
+    for copy in range(4):
+        alone = roll(env, params, keys[copy], actions[copy])
+        assert_same(jax.tree.map(lambda x, copy=copy: x[copy], together), alone)
+
+
+@every_env
+def test_default_params_are_used_when_none_are_given(env):
+    observation, state = env.reset(KEY)
+    assert_same((observation, state), env.reset(KEY, env.default_params))
+    assert_same(env.step(KEY, state, 0), env.step(KEY, state, 0, env.default_params))
+
+
+@every_env
+def test_compiles_once_for_all_settings_of_a_kind(env):
+    params = SHORT[env]
+    _, state = env.reset(KEY, params)
+    env.step(KEY, state, 0, params)
+    before = type(env)._step._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
+    field = "timeout_frames" if hasattr(params, "timeout_frames") else "reward_free_trials"
+    for value in (7, 8, 9):
+        type(env)().step(KEY, state, 0, dataclasses.replace(params, **{field: value}))
+    assert type(env)._step._cache_size() == before  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@every_env
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**31 - 1))
+def test_one_plane_a_cell_and_a_sane_end(env, seed):
+    params = SHORT[env]
+    actions = np.random.default_rng(seed).integers(0, 5, 50)
+    first, (frames, states, rewards, terminated, truncated, info) = roll(
+        env, params, jax.random.key(seed), actions
+    )
+    assert env.observation_space().contains(first)
+    assert frames.dtype == np.uint8
+    assert (np.asarray(frames).sum(-1) == 1).all()
+    boards = jax.vmap(lambda state: env.board(state, params))(states)
+    planes = np.frombuffer(env.planes.encode(), np.uint8)
+    np.testing.assert_array_equal(planes[np.asarray(frames).argmax(-1)], boards)
+    end = int(np.asarray(terminated).argmax())
+    assert terminated[end:].all()  # a finished episode stays finished
+    assert not terminated[:end].any()
+    assert not truncated.any()
+    assert_same(info["discount"], 1.0 - np.asarray(terminated, np.float32))
+    assert not np.asarray(rewards)[end + 1 :].any()
+    still = jax.tree.map(lambda x: np.broadcast_to(x[end], x[end:].shape), states)
+    assert_same(still, jax.tree.map(lambda x: x[end:], states))
+
+
+@every_env
+def test_auto_reset_keeps_the_last_frame(env):
+    """Up to the end a wrapped copy is a plain one; then comes a new episode's frame 0."""
+    params = SHORT[env]
+    stepper, key = AutoReset(env), jax.random.key(5)
+    observation, state = stepper.reset(key, params)
+    ends = 0
+    for step in range(60):
+        key, step_key = jax.random.split(key)
+        inner_key, reset_key = jax.random.split(step_key)
+        plain = env.step(inner_key, state, step % 5, params)
+        observation, state, reward, terminated, truncated, info = stepper.step(
+            step_key, state, step % 5, params
+        )
+        assert_same((reward, terminated, truncated), plain[2:5])
+        assert_same(info["final_observation"], plain[0])
+        assert_same(info["discount"], plain[5]["discount"])
+        expected = env.reset(reset_key, params) if terminated else plain[:2]
+        assert_same((observation, state), expected)
+        ends += int(terminated)
+    assert ends >= 1
+
+
+@every_env
+def test_a_time_out_is_an_end_unless_asked_otherwise(env):
+    params = SHORT[env]
+    actions = np.full(50, Action.STAY)
+    _, faithful = roll(env, params, KEY, actions)
+    assert faithful[3].any()
+    assert not faithful[4].any()
+    if env.name == "cued-catch":
+        assert not faithful[5]["timed_out"].any()
+        return
+    assert faithful[5]["timed_out"].any()
+    _, asked = roll(env, dataclasses.replace(params, truncate_at_timeout=True), KEY, actions)
+    assert_same(asked[4], faithful[3])
+    assert not asked[3].any()
+    assert (asked[5]["discount"] == 1).all()
+
+
+def test_parameters_map_like_anything_else():
+    """Difficulty sweeps: one call, every copy as if it had been alone."""
+    actions = jax.random.randint(KEY, (45,), 0, 5)
+    sweeps = [
+        (TMaze(), TMazeParams(level=jnp.arange(3), timeout_frames=-1, teleport_delay=2,
+                              limbo_time=jnp.array([0, 3, 9]))),
+        (CuedCatch(), CuedCatchParams(1, num_trials=6, reward_free_trials=jnp.array([0, 2, 9]))),
+        (SequenceRecall(), SequenceRecallParams(2, 2, 2, pause_frames=jnp.array([0, 3, 7]))),
+    ]  # fmt: skip
+    for env, params in sweeps:
+        together = eqx.filter_vmap(
+            lambda params, env=env: roll(env, params, KEY, actions), in_axes=(eqx.if_array(0),)
+        )(params)
+        for copy in range(3):
+            one = jax.tree.map(lambda x, copy=copy: x[copy] if eqx.is_array(x) else x, params)
+            assert_same(
+                jax.tree.map(lambda x, copy=copy: x[copy], together), roll(env, one, KEY, actions)
+            )
+
+
+@every_env
+def test_state_is_small(env):
+    _, state = env.reset(KEY)
+    assert sum(x.nbytes for x in jax.tree.leaves(state)) < 200
+
+
+def test_noise_on_rewards():
+    env = CuedCatch()
+    params = CuedCatchParams(1, num_trials=60, reward_free_trials=20, reward_sigma=0.5)
+    quiet = dataclasses.replace(params, reward_sigma=0.0)
+    actions = np.zeros(3 + 7 * 60, int)
+    keys = jax.random.split(KEY, 20)
+    noisy = jax.vmap(lambda key: roll(env, params, key, actions))(keys)[1][2]
+    plain = jax.vmap(lambda key: roll(env, quiet, key, actions))(keys)[1][2]
+    noise = np.asarray(noisy - plain)
+    paying = np.arange(1, 1 + len(actions))
+    paying = ((paying - 3) % 7 == 6) & ((paying - 3) // 7 >= 20)
+    assert not noise[:, ~paying].any()
+    assert noise[:, paying].std() == pytest.approx(0.5, rel=0.1)
+    assert abs(noise[:, paying].mean()) < 0.06
