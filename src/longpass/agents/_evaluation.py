@@ -100,8 +100,8 @@ def _scores(
 def choose_actions(
     network: ActorCritic,
     memory: PyTree[Array],
-    frames: Num[Array, "copies *observation"] | Num[np.ndarray, "copies *observation"],
-    starts: Bool[Array, " copies"] | Bool[np.ndarray, " copies"],
+    frames: Num[Array, "copies *observation"],
+    starts: Bool[Array, " copies"],
     key: PRNGKeyArray,
     greedy: bool,
 ) -> tuple[PyTree[Array], Int[Array, " copies"]]:
@@ -127,9 +127,9 @@ def _gymnasium_scores(
     starts, over = np.ones(episodes, bool), np.zeros(episodes, bool)
     scores = np.zeros(episodes, np.float32)
     for time in range(MOST_STEPS):
-        frames = one_hot(envs.single_observation_space, observations)
+        frames = jnp.asarray(one_hot(envs.single_observation_space, observations))
         memory, actions = choose_compiled(
-            network, memory, frames, starts, jax.random.fold_in(key, time), greedy
+            network, memory, frames, jnp.asarray(starts), jax.random.fold_in(key, time), greedy
         )
         observations, rewards, terminated, truncated, _ = envs.step(np.asarray(actions))
         scores += np.where(over, 0.0, rewards).astype(np.float32)

@@ -175,7 +175,9 @@ def _horizon_ends(settings: LearnerSettings) -> np.ndarray:
     return (steps % (settings.horizon or settings.slice_steps) == 0)[:, None]
 
 
-def _scaling(settings: LearnerSettings, epsilon: Float[Array, ""]) -> optax.GradientTransformation:
+def _scaling(
+    settings: LearnerSettings, epsilon: Float[Array, ""] | float
+) -> optax.GradientTransformation:
     """How the optimiser scales gradients, without the learning rate."""
     if settings.optimiser == "adam":
         return optax.scale_by_adam(eps=epsilon)  # pyright: ignore[reportArgumentType]

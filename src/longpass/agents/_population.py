@@ -123,7 +123,7 @@ class Population:
         ]
 
     def decide(self, number: int) -> dict[int, int]:
-        """The donors after a round, by member: read from the audit, or decided and written there."""
+        """The donors after a round, by member: from the audit, or decided and written there."""
         found = [line for line in self.audit.read() if line["round"] == number]
         if len(found) < self.plan.size:
             scores = [self._read_scores(member, number) for member in range(self.plan.size)]
@@ -163,7 +163,7 @@ class Population:
         self._last_lines[member] = line
 
     def summary(self) -> list[dict[str, Any]]:
-        """One row per member: hyper-parameters, rounds, episodes, mean of the last round, copies."""
+        """One row per member: hyper-parameters, rounds, episodes, last mean return, copies."""
         copies = [line["member"] for line in self.audit.read() if line["copied"]]
         return [
             {
@@ -178,7 +178,7 @@ class Population:
         ]
 
     def _check_folder(self) -> dict[str, Any] | None:
-        """The content of `population.json`, if there is one. ValueError if the folder is not ours."""
+        """The content of `population.json`, or None. ValueError if the folder is not ours."""
         path = self.out / POPULATION
         if not path.exists():
             if self.out.exists():
