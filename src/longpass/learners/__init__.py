@@ -12,6 +12,7 @@ from longpass.learners._configure import configure as configure
 from longpass.learners._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from longpass.learners._defaults import conditioning as conditioning
 from longpass.learners._distributed import RayImpala as RayImpala
+from longpass.learners._distributed import learn_rollout as learn_rollout
 from longpass.learners._evaluation import episode_scores as episode_scores
 from longpass.learners._evaluation import interval as interval
 from longpass.learners._evaluation import watch as watch
@@ -21,6 +22,7 @@ from longpass.learners._group import Score as Score
 from longpass.learners._group import make_network as make_network
 from longpass.learners._group import shape_of as shape_of
 from longpass.learners._host import HostImpala as HostImpala
+from longpass.learners._impala import ActorStatistics as ActorStatistics
 from longpass.learners._impala import Impala as Impala
 from longpass.learners._impala import Training as Training
 from longpass.learners._impala import Update as Update

@@ -33,7 +33,7 @@ class Round:
     episodes: int
     """Train until so many more have ended; looked at between calls of the program."""
     window: int
-    """How many of the last scores are told."""
+    """How many of the last scores are returned."""
     state: bytes | None = None
     """The member as its last round left it; None before its first."""
     donor: bytes | None = None
@@ -53,7 +53,7 @@ def train_round(task: Round, on_progress: OnProgress) -> dict[str, Any]:
     trainer, hyper, per_update = config.trainer(), config.hypers(), config.settings.steps
     state, progress = _begin(task, config)
     first = progress.episodes
-    told: list[np.ndarray] = []
+    ended: list[np.ndarray] = []
     records: list[dict[str, Any]] = []
     while progress.episodes - first < task.episodes:
         began = time.monotonic()
@@ -62,15 +62,15 @@ def train_round(task: Round, on_progress: OnProgress) -> dict[str, Any]:
         scores, broken = progress.note(update, per_update, time.monotonic() - began)
         if broken:
             records = [{"event": "diverged", "updates": progress.updates, "what": broken}]
-            told = []
+            ended = []
             state, progress = _begin(task, config)
             break
-        told.append(scores)
+        ended.append(scores)
         records.append(progress.record())
         mean = progress.mean(task.window)
         fraction = (progress.episodes - first) / task.episodes
         on_progress(fraction, [] if mean is None else [mean])
-    scores = np.concatenate([np.zeros(0, np.float32), *told])[-task.window :]
+    scores = np.concatenate([np.zeros(0, np.float32), *ended])[-task.window :]
     mean = float(np.mean(scores, dtype=np.float64)) if len(scores) else None
     counts = {"updates": progress.updates, "steps": progress.steps, "episodes": progress.episodes}
     records.append({"event": "round", "round": task.number, **counts, "mean": mean})

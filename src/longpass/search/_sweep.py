@@ -1,7 +1,7 @@
 """A sweep in a folder: what is planned, what is recorded, what is left to do."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from longpass.search._comparison import Comparison
 from longpass.search._folders import alone, refuse_foreign
 from longpass.search._plan import Plan
 
-Runs: TypeAlias = tuple[StreamSettings, ...]
+Runs: TypeAlias = Sequence[StreamSettings]
 """Settings of the runs that one job trains together."""
 RunRecords: TypeAlias = list[dict[str, Any]]
 """What a job returns: one record per run."""
