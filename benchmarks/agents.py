@@ -21,7 +21,7 @@ import longpass.envs.gym
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_agent import steps_per_second
 from longpass.agents import AgentSettings, Hyper, Impala, conditioning, slices_for
-from longpass.envs import AutoReset, CuedCatch, Environment, TMaze
+from longpass.envs import AnyEnvironment, AutoReset, CuedCatch, TMaze
 from longpass.networks import ActorCritic, Family
 
 COPIES = (8, 16, 32, 64, 128, 256)
@@ -44,13 +44,13 @@ class Row:
     compile_seconds: float = 0.0
 
 
-def build(family: Family, env: Environment[Any, Any, Any], key: jax.Array) -> ActorCritic:
+def build(family: Family, env: AnyEnvironment, key: jax.Array) -> ActorCritic:
     """The sizes of the design: 9 pools of 198, viewports 32, summariser 128; LSTM 128."""
     shape = env.observation_space().shape
     return ActorCritic(family, shape, pools=9, **conditioning(family), key=key)
 
 
-def measure(env: Environment[Any, Any, Any], family: Family, copies: int, block_every: int) -> Row:
+def measure(env: AnyEnvironment, family: Family, copies: int, block_every: int) -> Row:
     """Our agent on one world."""
     settings = AgentSettings(
         envs=copies, block_every=block_every, slices=slices_for(300, block_every), stagger=256
@@ -89,7 +89,7 @@ def measure_torch(world: str, title: str, copies: int) -> Row:
     return Row("PyTorch LSTM", title, copies, 300, rate, cpu_rate)
 
 
-def parts(env: Environment[Any, Any, Any], copies: int) -> dict[str, float]:
+def parts(env: AnyEnvironment, copies: int) -> dict[str, float]:
     """Where acting's time goes: microseconds a step of its parts, each in a compiled loop."""
     network = build("chain", env, jax.random.key(0))
     params = env.default_params

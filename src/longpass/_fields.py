@@ -10,6 +10,7 @@ declaration. Nothing here imports JAX, so that `longpass CMD --help` answers qui
 """
 
 import ast
+import builtins
 import dataclasses
 import functools
 import inspect
@@ -46,6 +47,11 @@ class FieldInfo(NamedTuple):
     default: Any
     help: str
 
+    @property
+    def nested(self) -> builtins.type | None:
+        """The settings dataclass that this field holds, if it is one."""
+        return self.type if dataclasses.is_dataclass(self.type) else None
+
 
 def check_settings(settings: Any) -> None:
     """Raise ValueError or TypeError for the first field whose value is not allowed.
@@ -58,7 +64,7 @@ def check_settings(settings: Any) -> None:
         value = getattr(settings, field.name)
         if value is None and field.optional:
             continue
-        if dataclasses.is_dataclass(field.type):
+        if field.nested:
             check_settings(value)
         else:
             _check_value(flag_name(field.name), value, field)
@@ -146,8 +152,8 @@ def _plain(value: Any) -> Any:
 
 
 def _restore(field: FieldInfo, value: Any) -> Any:
-    if dataclasses.is_dataclass(field.type) and isinstance(field.type, type):
-        return from_json(field.type, value)
+    if field.nested:
+        return from_json(field.nested, value)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -178,11 +184,10 @@ def replace_settings(settings: Settings, values: dict[str, Any]) -> Settings:
     changes: dict[str, Any] = {}
     left = dict(values)
     for field in describe_fields(type(settings)):
-        inner = getattr(settings, field.name)
-        if dataclasses.is_dataclass(inner) and not isinstance(inner, type):
-            own = {name: left.pop(name) for name in list(left) if name in all_names(type(inner))}
+        if field.nested:
+            own = {name: left.pop(name) for name in all_names(field.nested) & left.keys()}
             if own:
-                changes[field.name] = replace_settings(inner, own)
+                changes[field.name] = replace_settings(getattr(settings, field.name), own)
         elif field.name in left:
             changes[field.name] = left.pop(field.name)
     if left:
@@ -194,6 +199,5 @@ def all_names(cls: type) -> set[str]:
     """The names of all fields of a settings dataclass, nested ones included."""
     names: set[str] = set()
     for field in describe_fields(cls):
-        inner = field.type
-        names |= all_names(inner) if dataclasses.is_dataclass(inner) else {field.name}
+        names |= all_names(field.nested) if field.nested else {field.name}
     return names

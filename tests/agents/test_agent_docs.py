@@ -19,12 +19,13 @@ def test_the_example_in_the_docs_runs():
     assert names["told"].scores.shape == (2, 60, 8)
 
 
-@pytest.mark.parametrize("env", [envs.CuedCatch(), envs.TMaze(), envs.SequenceRecall()])
-def test_the_table_of_defaults(env):
-    defaults = TASK_DEFAULTS[env.name]
+@pytest.mark.parametrize("task", TASK_DEFAULTS)
+def test_the_table_of_defaults(task):
+    env, _ = envs.make(task.replace("_", "-"))
+    defaults = TASK_DEFAULTS[task]
     (table,) = re.findall(r"## Defaults\n(.*?)\n## ", TEXT, re.DOTALL)
     (row,) = re.findall(rf"\| {env.title} \|(.*)", table)
     pools, *numbers = (float(cell) for cell in row.split("|")[:7])
-    assert pools == defaults.pools(env.default_params)
+    assert pools == defaults.pools(env.memory_span(env.default_params))
     names = ("discount", "entropy_cost", "epsilon", "threshold", "logit_scale", "slices")
     assert numbers == [getattr(defaults, name) for name in names]

@@ -14,12 +14,12 @@ import pytest
 
 from longpass._settings import AgentFields
 from longpass.agents import Config, Diverged, Run, configure, curve, load_network
-from longpass.cli._tasks import CuedCatchTask
+from longpass.envs import CuedCatchParams
 from longpass.records import Checkpoints, Records
 
 # All runs here and those of the command line share one program, so they share a process.
 pytestmark = pytest.mark.xdist_group("runs")
-SHORT = CuedCatchTask(num_trials=3, initial_cue_duration=1, reward_free_trials=0)
+SHORT = CuedCatchParams(num_trials=3, initial_cue_duration=1, reward_free_trials=0)
 FIELDS = AgentFields(
     pools=3,
     pool_size=8,
@@ -120,7 +120,7 @@ def test_records_after_the_checkpoint_are_written_again(straight, tmp_path):
 def test_kill_9_loses_what_came_after_the_checkpoint_alone(straight, tmp_path, programs):
     text = json.dumps(dataclasses.asdict(CONFIG))
     code = (
-        "import sys, pathlib; from longpass.learners import Config, Run\n"
+        "import sys, pathlib; from longpass.agents import Config, Run\n"
         "run = Run(Config.parse(sys.argv[1]), pathlib.Path(sys.argv[2]))\n"
         "run.train(1e9, save_seconds=0.0)"
     )

@@ -139,7 +139,7 @@ def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
     assert len(np.unique(beside.reshape(-1, 3), axis=0)) > 5
     code, _, err = run(capsys, "film", "t-maze", "--policy", trained, "-o", tmp_path / "no.gif")
     assert code == 1
-    assert "trained on cued_catch: it must be a run on t_maze" in err
+    assert "trained on cued-catch: it must be a run on t-maze" in err
 
 
 @pytest.mark.parametrize("name", ["learning", "conditioning"])
@@ -178,7 +178,7 @@ def test_any_gymnasium_environment(tmp_path, capsys):
         (("t-maze", "--slices", "7"), 1, "slices is 7: it must divide the rollout, which is 300"),
         (("t-maze", "--memory", "lstm", "--normalise", "layer"), 1, "it must be 'none' for lstm"),
         (("t-maze", "--discount", "1.5"), 1, "discount is 1.5: it must be 0 to 1"),
-        (("t-maze", "--limbo-time", "2"), 1, "limbo_time is 2: it must be"),
+        (("t-maze", "--limbo-time", "2"), 2, "limbo_time is 2: it must be"),
         (("t-maze", "--steps", "0"), 1, "steps is 0.0: it must be finite and above 0"),
         (("t-maze", "--actors", "2"), 1, "actors is 2: only the engine 'ray' has that"),
         (("t-maze", "--engine", "ray", "--lag", "2"), 1, "lag is 2: it must be 0 for the engine"),

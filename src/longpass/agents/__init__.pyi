@@ -1,5 +1,5 @@
-from ._config import WORLDS as WORLDS
 from ._config import Config as Config
+from ._config import world_name as world_name
 from ._configure import configure as configure
 from ._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from ._defaults import conditioning as conditioning

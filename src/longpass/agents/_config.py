@@ -16,12 +16,12 @@ from longpass.agents._settings import AgentSettings, Hyper
 from longpass.networks import ActorCritic
 from longpass.records import write_atomically
 
-WORLDS: dict[str, tuple[envs.Environment[Any, Any, Any], type]] = {
-    "cued_catch": (envs.CuedCatch(), envs.CuedCatchParams),
-    "t_maze": (envs.TMaze(), envs.TMazeParams),
-    "sequence_recall": (envs.SequenceRecall(), envs.SequenceRecallParams),
-}
 _FILE = "settings.json"
+
+
+def world_name(task: str) -> str:
+    """The name of a task in the registry of worlds: settings have underscores for its dashes."""
+    return task.replace("_", "-")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,17 +44,16 @@ class Config:
     @property
     def gym(self) -> bool:
         """Whether the task is a Gymnasium environment."""
-        return self.task not in WORLDS
+        return world_name(self.task) not in envs.WORLDS
 
     @property
     def title(self) -> str:
         """The task's name as people write it."""
-        return self.task if self.gym else WORLDS[self.task][0].title
+        return self.task if self.gym else self.world()[0].title
 
-    def world(self) -> tuple[envs.Environment[Any, Any, Any], Any]:
-        """(environment, parameters) of a run on one of the three worlds."""
-        env, record = WORLDS[self.task]
-        return env, record(**self.params)
+    def world(self) -> tuple[envs.AnyEnvironment, Any]:
+        """(environment, parameters) of a run on one of our worlds."""
+        return envs.make(world_name(self.task), **self.params)
 
     def trainer(self) -> Impala | HostImpala:
         """What trains it."""

@@ -2,9 +2,17 @@
 
 from typing import Any
 
+from longpass import envs
 from longpass._settings import AgentFields
-from longpass.agents._config import WORLDS, Config
-from longpass.agents._defaults import GYM_DEFAULTS, PAPER, TASK_DEFAULTS, conditioning
+from longpass.agents._config import Config, world_name
+from longpass.agents._defaults import (
+    GYM_DEFAULTS,
+    GYM_SPAN,
+    PAPER,
+    TASK_DEFAULTS,
+    TaskDefaults,
+    conditioning,
+)
 from longpass.agents._settings import AgentSettings, slices_for
 
 _HYPER = (
@@ -24,11 +32,12 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
     **Arguments:** `task`: one of the three worlds, or a Gymnasium environment; `values`: the
     world's parameters; `fields`: of the agent, None where the task's default holds.
     """
-    if task in WORLDS:
-        defaults, params = TASK_DEFAULTS[task], WORLDS[task][1](**values)
+    if world_name(task) in envs.WORLDS:
+        env, params = envs.make(world_name(task), **values)
+        defaults, span = TASK_DEFAULTS.get(task, TaskDefaults()), env.memory_span(params)
         form = PAPER if fields.paper else conditioning(fields.memory, defaults.embedding)
     else:
-        defaults, params, form = GYM_DEFAULTS, None, PAPER
+        defaults, span, form = GYM_DEFAULTS, GYM_SPAN, PAPER
 
     def given(name: str, otherwise: Any) -> Any:
         value = getattr(fields, name)
@@ -48,7 +57,7 @@ def configure(task: str, values: dict[str, Any], fields: AgentFields) -> Config:
     )
     network = {
         "family": fields.memory,
-        "pools": given("pools", defaults.pools(params)),
+        "pools": given("pools", defaults.pools(span)),
         "pool_size": fields.pool_size,
         "viewport_size": fields.viewport_size,
         "summary_size": fields.summary_size,

@@ -1,11 +1,9 @@
 """What works on each task: where a training begins unless flags say otherwise."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 from longpass._names import Embedding, Family
-from longpass.envs import CuedCatchParams, SequenceRecallParams, TMazeParams
 from longpass.theory import pools_for
 
 
@@ -13,10 +11,8 @@ from longpass.theory import pools_for
 class TaskDefaults:
     """Settings for one task; docs/agents.md says how they were found."""
 
-    delay: Callable[[Any], int]
-    """Over how many steps the task's parameters ask for memory."""
     more_pools: int = 0
-    """Pools beyond the fewest that reach the delay: on one scale, slower ones show the oldest."""
+    """Pools beyond the fewest that reach the task's memory span: slower ones show the oldest."""
     envs: int = 8
     """Few copies: as fast a step as with more, and more updates for as much play."""
     rollout: int = 300
@@ -35,39 +31,20 @@ class TaskDefaults:
     slices: int = 5
     """The most slices; as few as `block_every` needs where gradients reach further."""
 
-    def pools(self, params: Any) -> int:
-        """How many pools for a task with these parameters."""
-        return self.more_pools + pools_for(float(self.delay(params)), 2.0)
-
-
-def _catch_delay(params: CuedCatchParams) -> int:
-    """From the first cue taught to the last trial."""
-    return 4 * int(params.initial_cue_duration) + 7 * params.num_trials
-
-
-def _maze_delay(params: TMazeParams) -> int:
-    """From the cue, through limbo, to the end of an arm (60 moves at most at the paper's level)."""
-    return int(params.teleport_delay) + int(params.limbo_time) + 60
-
-
-def _recall_delay(params: SequenceRecallParams) -> int:
-    """From the first light shown to where it is walked to."""
-    shown = int(params.demo_light_on_frames) + int(params.demo_light_off_frames)
-    return params.sequence_length * shown + int(params.pause_frames)
+    def pools(self, span: int) -> int:
+        """How many pools for a task that needs memory over `span` steps."""
+        return self.more_pools + pools_for(float(span), 2.0)
 
 
 TASK_DEFAULTS: dict[str, TaskDefaults] = {
     # An action is paid for within seven frames: a short discount leaves little else to explain. A
     # cue and its ball must be one feature, and the sparser the embedding, the more of it is such.
     # At half this rate one seed of six stayed at 57 of 60 until 4.7 million steps; at this, none.
-    "cued_catch": TaskDefaults(
-        _catch_delay, learning_rate=2e-3, discount=0.8, epsilon=1e-4, threshold=2.0
-    ),
+    "cued_catch": TaskDefaults(learning_rate=2e-3, discount=0.8, epsilon=1e-4, threshold=2.0),
     # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
     # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
     # came of it some fifty steps later. Limbo, most of the time and the same for all, is taken out.
     "t_maze": TaskDefaults(
-        _maze_delay,
         more_pools=1,
         entropy_cost=2e-4,
         epsilon=1e-3,
@@ -81,7 +58,6 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
     # for what later ones, which the value sees coming, gain or lose. A shorter discount would make
     # the nearest light worth more than the right one.
     "sequence_recall": TaskDefaults(
-        _recall_delay,
         more_pools=2,
         learning_rate=5e-4,
         entropy_cost=1e-2,
@@ -92,7 +68,9 @@ TASK_DEFAULTS: dict[str, TaskDefaults] = {
     ),
 }
 # For any other environment: nothing is known of it.
-GYM_DEFAULTS = TaskDefaults(lambda _: 100, learning_rate=5e-4, entropy_cost=1e-2, rollout=60)
+GYM_DEFAULTS = TaskDefaults(learning_rate=5e-4, entropy_cost=1e-2, rollout=60)
+GYM_SPAN = 100
+"""Over how many steps a Gymnasium environment is taken to need memory."""
 
 
 def conditioning(family: Family, embedding: Embedding = "sparse") -> dict[str, Any]:

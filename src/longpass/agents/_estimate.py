@@ -10,17 +10,5 @@ _STEPS = 40_000.0  # of an agent of the usual size, a second
 def estimate_round(config: Config, episodes: int) -> float:
     """Core-seconds that a round of a member will take, give or take a factor of two: how long
     episodes of the T-maze and Sequence Recall are depends on how they are played."""
-    return _AGENT_START + episodes * _episode(config) / _STEPS
-
-
-def _episode(config: Config) -> float:
-    """About how many steps an episode has."""
-    params = config.world()[1]
-    match config.task:
-        case "cued_catch":
-            return 4 * params.initial_cue_duration + 7 * params.num_trials
-        case "t_maze":
-            return params.teleport_delay + params.limbo_time + 150
-        case _:
-            shown = params.demo_light_on_frames + params.demo_light_off_frames
-            return params.sequence_length * shown + 60
+    env, params = config.world()
+    return _AGENT_START + episodes * env.episode_length(params) / _STEPS

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from longpass.agents._config import Config
 from longpass.agents._gymnasium import make_vector, one_hot
 from longpass.agents._rollouts import choose
-from longpass.envs import Environment
+from longpass.envs import AnyEnvironment
 from longpass.networks import ActorCritic
 
 MOST_STEPS = 100_000
@@ -30,7 +30,7 @@ def episode_scores(
 
 @functools.partial(jax.jit, static_argnums=(0, 2, 3))
 def _scores(
-    env: Environment[Any, Any, Any],
+    env: AnyEnvironment,
     params: Any,
     episodes: int,
     greedy: bool,
@@ -133,7 +133,7 @@ class Watched(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=(0, 5))
 def watch(
-    env: Environment[Any, Any, Any],
+    env: AnyEnvironment,
     params: Any,
     hidden: Any,
     network: ActorCritic,

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from longpass.agents._loss import Metrics, Weights, begin, learn
 from longpass.agents._rollouts import Actors, Rollout, act, random_play
 from longpass.agents._settings import AgentSettings, Hyper
-from longpass.envs import Environment
+from longpass.envs import AnyEnvironment
 from longpass.networks import ActorCritic
 
 
@@ -46,7 +46,7 @@ class Impala:
 
     def __init__(
         self,
-        env: Environment[Any, Any, Any],
+        env: AnyEnvironment,
         params: Any,
         build: Callable[[PRNGKeyArray], ActorCritic],
         settings: AgentSettings,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
-from longpass.envs import AutoReset, Environment
+from longpass.envs import AnyEnvironment, AutoReset
 from longpass.networks import ActorCritic
 
 SAMPLES = 256  # moments of random play at which frames are sampled
@@ -79,7 +79,7 @@ def value_of(
 
 
 def act(
-    env: Environment[Any, Any, Any],
+    env: AnyEnvironment,
     params: Any,
     network: ActorCritic,
     actors: Actors,
@@ -131,7 +131,7 @@ def act(
 
 
 def random_play(
-    env: Environment[Any, Any, Any], params: Any, copies: int, most: int, key: PRNGKeyArray
+    env: AnyEnvironment, params: Any, copies: int, most: int, key: PRNGKeyArray
 ) -> tuple[Any, Num[Array, "envs *observation"], Num[Array, "samples *observation"]]:
     """Copies left at random moments, up to `most` steps, of episodes played at random.
 

@@ -1,4 +1,4 @@
-"""`longpass film TASK`."""
+"""`longpass film WORLD`."""
 
 import dataclasses
 from pathlib import Path
@@ -7,29 +7,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from rich.console import Console
 
-from longpass.cli._tasks import Task, environment
+from longpass.cli._worlds import WorldParams, changed_params, environment_of
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from longpass.envs import AnyEnvironment
+    from longpass.networks import ActorCritic
 
 
 @dataclasses.dataclass
 class Film:
     """Write an episode as an animated GIF.
 
-    The random player takes each action with equal chance; the scripted one knows the hidden draws
-    and plays perfectly. A trained agent plays as it was trained, with its memory beside the board:
-    one tile a pool, fastest first, each on its own scale.
+    The random player takes each action with equal probability; the scripted one knows the hidden
+    draws and plays perfectly. A trained agent draws its actions as in training, and its memory is
+    shown beside the board: one tile per pool, fastest first, each on its own scale.
     """
 
-    task: Task
+    world: WorldParams
     """What is played. Every parameter can be set: longpass film t-maze --limbo-time 20."""
     policy: str = "scripted"
-    """Who plays: random, scripted, or the folder of a run (longpass train --out)."""
+    """Who plays: random, scripted, or the folder of a run (longpass train --out). The parameters
+    of the world are then those of the run; flags that differ from their defaults replace them."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("film.gif")
     """The file to write."""
     fps: float = 20.0
-    """Frames a second."""
+    """Frames per second."""
     seed: int = 0
     """Seed of the hidden draws and of random actions."""
     json: bool = False
@@ -42,17 +46,19 @@ class Film:
         from longpass.envs import film
 
         _checks.real("fps", self.fps, above=0.0)
-        env, params = environment(self.task)
+        env, params, network = environment_of(self.world), self.world, None
+        if self.policy not in ("scripted", "random"):
+            params, network = self._load_policy(env)
         hidden = env.draw(jax.random.key(self.seed), params)
         beside = None
-        if self.policy == "scripted":
-            actions = envs.perfect_actions(env, params, hidden)
-        elif self.policy == "random":
-            actions = envs.random_actions(env, self.seed, film.MOST_STEPS)
+        if network is not None:
+            actions, beside = self._play_policy(env, params, hidden, network)
+        elif self.policy == "scripted":
+            actions = env.perfect_actions(params, hidden)
         else:
-            actions, beside = self._watched(env, params, hidden)
-        episode = film.until_the_end(envs.play(env, params, hidden, actions))
-        film.write(self.out, env, params, episode, self.fps, beside)
+            actions = envs.random_actions(env, self.seed, film.MOST_STEPS)
+        episode = film.cut_after_end(envs.play_episode(env, params, hidden, actions))
+        film.write_film(self.out, env, params, episode, self.fps, beside)
         score = float(episode.rewards.sum())
         console.print(
             f"wrote {self.out}: {len(episode) - 1} steps, score {score:.3f}",
@@ -68,20 +74,28 @@ class Film:
             "score": score,
         }
 
-    def _watched(self, env: Any, params: Any, hidden: Any) -> "tuple[np.ndarray, list[np.ndarray]]":
-        """(Actions, tiles of the memory) of a trained agent's episode."""
+    def _load_policy(self, env: "AnyEnvironment") -> "tuple[Any, ActorCritic]":
+        """(Parameters of the world, network) of the run that is the policy."""
+        from longpass.agents import load_network, world_name
+
+        config, network, _ = load_network(Path(self.policy))
+        if world_name(config.task) != env.name:
+            raise ValueError(
+                f"policy is {self.policy!r}, trained on {world_name(config.task)}: "
+                f"it must be a run on {env.name}"
+            )
+        return dataclasses.replace(config.world()[1], **changed_params(self.world)), network
+
+    def _play_policy(
+        self, env: "AnyEnvironment", params: Any, hidden: Any, network: "ActorCritic"
+    ) -> "tuple[np.ndarray, list[np.ndarray]]":
+        """(Actions, tiles of the memory) of an episode that the network plays."""
         import jax
         import numpy as np
 
-        from longpass.agents import load_network, watch
+        from longpass.agents import watch
         from longpass.envs import film
 
-        config, network, _ = load_network(Path(self.policy))
-        if config.task != env.name:
-            raise ValueError(
-                f"policy is {self.policy!r}, trained on {config.task}: "
-                f"it must be a run on {env.name}"
-            )
         key = jax.random.key(self.seed)
         seen = watch(env, params, hidden, network, key, film.MOST_STEPS)
         seen = jax.tree.map(np.asarray, seen)

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from typing import Annotated, Any, Literal, Union
 
 import tyro
@@ -24,7 +23,7 @@ def optional_flags(cls: type, defaults: Callable[[str], str]) -> Any:
 
     **Returns:** an annotation for tyro. The field's value is an `Overrides` with what was given.
     """
-    fields = [field for field in _flatten(cls)]
+    fields = _flatten(cls)
 
     def collect(**values: Any) -> Overrides:
         return {name: value for name, value in values.items() if value != _UNSET}
@@ -43,7 +42,7 @@ def optional_flags(cls: type, defaults: Callable[[str], str]) -> Any:
 def _flatten(cls: type) -> list[FieldInfo]:
     flat: list[FieldInfo] = []
     for field in describe_fields(cls):
-        flat += _flatten(field.type) if is_dataclass(field.type) else [field]
+        flat += _flatten(field.nested) if field.nested else [field]
     return flat
 
 

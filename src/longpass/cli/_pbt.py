@@ -10,7 +10,7 @@ from rich.table import Table
 from longpass._names import EngineName
 from longpass._settings import AgentFields, PopulationFields
 from longpass.cli._live import Work, follow, span
-from longpass.cli._tasks import Task, environment
+from longpass.cli._worlds import WorldParams, environment_of, recorded_params
 
 if TYPE_CHECKING:
     from longpass.agents import Members, Population
@@ -30,7 +30,7 @@ class Pbt:
       longpass figure lineage runs/population
     """
 
-    task: Task
+    task: WorldParams
     """What to learn. Every parameter can be set: longpass pbt t-maze --level 0."""
     agent: AgentFields = dataclasses.field(default_factory=AgentFields)
     population: PopulationFields = dataclasses.field(default_factory=PopulationFields)
@@ -70,8 +70,8 @@ class Pbt:
         """What these flags ask for, complete."""
         from longpass.agents import Members, configure
 
-        env, _ = environment(self.task)
-        config = configure(env.name, dataclasses.asdict(self.task), self.agent)  # pyright: ignore[reportArgumentType]
+        task = environment_of(self.task).name.replace("-", "_")
+        config = configure(task, recorded_params(self.task), self.agent)
         return Members(config=config, **dataclasses.asdict(self.population))
 
 

@@ -1,4 +1,4 @@
-"""`longpass play TASK`."""
+"""`longpass play WORLD`."""
 
 import dataclasses
 import time
@@ -8,30 +8,32 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from longpass.cli._tasks import Task, environment
 from longpass.cli._terminal import Keys, keys
+from longpass.cli._worlds import WorldParams, environment_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-_HELP = "arrows move · space stays · n begins anew · q leaves"
+    from longpass.envs import AnyEnvironment, Params
+
+_HELP = "arrows move · space stays · n starts a new episode · q quits"
 
 
 @dataclasses.dataclass
 class Play:
-    """Play a task yourself, in the terminal, with the arrow keys.
+    """Play a world yourself, in the terminal, with the arrow keys.
 
     Frames follow each other by themselves; a key counts for the next frame. With --fps 0 the game
-    waits for a key each time. Every parameter of a task can be set: longpass play t-maze
+    waits for a key each time. Every parameter of a world can be set: longpass play t-maze
     --limbo-time 5 --level 0.
     """
 
-    task: Task
+    world: WorldParams
     """What to play."""
     fps: float = 8.0
-    """Frames a second; 0: wait for a key."""
+    """Frames per second; 0: wait for a key."""
     seed: int = 0
-    """Seed of the hidden draws: the first episode's; later ones count on from it."""
+    """Seed of the hidden draws of the first episode; each later one adds 1."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there; the game is then drawn
     on standard error."""
@@ -42,19 +44,19 @@ class Play:
         _checks.real("fps", self.fps, least=0.0)
         if not console.is_terminal:
             raise ValueError("play draws on a terminal: its output must not go to a file or pipe")
-        env, params = environment(self.task)
-        game = _Game(env, params, self.seed)
+        env = environment_of(self.world)
+        game = _Game(env, self.world, self.seed)
         finished = []
         with keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
-            leaving = False
-            while not leaving:
+            quitting = False
+            while not quitting:
                 live.update(game.render(), refresh=True)
                 key = self._next_key(pressed, game.over)
-                leaving = key == "quit"
+                quitting = key == "quit"
                 if key == "n":
                     finished += [(game.score, game.best)] if game.over else []
                     game.restart()
-                elif not leaving and not game.over:
+                elif not quitting and not game.over:
                     game.step(key)
         finished += [(game.score, game.best)] if game.over else []
         for score, best in finished:
@@ -76,7 +78,7 @@ class Play:
 class _Game:
     """One episode after the other, and how they look."""
 
-    def __init__(self, env: Any, params: Any, seed: int):
+    def __init__(self, env: "AnyEnvironment", params: "Params", seed: int):
         self._env, self._params, self._seed = env, params, seed
         self._begin()
         # Compile before the first frame is shown, not while someone waits for it.
@@ -120,25 +122,23 @@ class _Game:
         return Group(
             Text(f" {self._env.title}", style="bold"),
             Text(f" {self._env.phase(self._state, self._params)}"),
-            _blocks(self._env.name, board),
+            _draw_blocks(self._env, board),
             Text(f" frame {self.frame}   score {self.score:+.3f}", style="bold"),
             Text(f" {_HELP}", style="dim"),
         )
 
 
-def _blocks(name: str, board: "np.ndarray") -> Text:
+def _draw_blocks(env: "AnyEnvironment", board: "np.ndarray") -> Text:
     """A board as coloured blocks, two columns wide so that they are square.
 
     Blocks carry their character, so that a terminal without colours shows the board too.
     """
-    from longpass.envs import COLOURS
-
     text = Text()
     for row in board:
         text.append(" ")
         for code in row:
             character = chr(code)
-            red, green, blue = COLOURS[name][character]
+            red, green, blue = env.colours[character]
             ink = "black" if red + green + blue > 300 else "white"
             text.append(character * 2, style=f"{ink} on rgb({red},{green},{blue})")
         text.append("\n")

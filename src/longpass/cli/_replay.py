@@ -31,28 +31,28 @@ class Replay:
 
         if not self.paths:
             raise ValueError("no paths given: name files (.npz) or folders of them")
-        files = envs.find(list(self.paths))
+        files = envs.find_episodes(list(self.paths))
         quiet = not console.is_terminal
-        outcomes = [
-            envs.replay(path)
+        results = [
+            envs.replay_episode(path)
             for path in track(files, "replaying", console=console, disable=quiet, transient=True)
         ]
         table = Table("file", "game", "steps", "result", "what")
-        for outcome in outcomes:
+        for result in results:
             table.add_row(
-                Path(outcome.path).name,
-                outcome.game,
-                str(outcome.steps),
-                f"[{_COLOURS[outcome.status]}]{outcome.status}[/]",
-                outcome.detail or outcome.label,
+                Path(result.path).name,
+                result.game,
+                str(result.steps),
+                f"[{_COLOURS[result.status]}]{result.status}[/]",
+                result.detail or result.label,
             )
         console.print(table)
-        counts = {status: sum(o.status == status for o in outcomes) for status in _COLOURS}
+        counts = {status: sum(result.status == status for result in results) for status in _COLOURS}
         console.print(", ".join(f"{count} {status}" for status, count in counts.items()))
-        for outcome in outcomes:
-            if not outcome.ok:
+        for result in results:
+            if not result.ok:
                 console.print(
-                    f"{outcome.path}: {outcome.detail}",
+                    f"{result.path}: {result.detail}",
                     style="red",
                     markup=False,
                     highlight=False,
@@ -60,7 +60,7 @@ class Replay:
                 )
         return {
             "command": "replay",
-            "ok": all(outcome.ok for outcome in outcomes),
+            "ok": all(result.ok for result in results),
             **counts,
-            "episodes": [dataclasses.asdict(outcome) for outcome in outcomes],
+            "episodes": [dataclasses.asdict(result) for result in results],
         }

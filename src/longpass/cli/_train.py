@@ -11,7 +11,7 @@ from longpass._names import EngineName
 from longpass._settings import AgentFields
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import stopping
-from longpass.cli._tasks import Task, environment
+from longpass.cli._worlds import WorldParams, environment_of, recorded_params
 
 if TYPE_CHECKING:
     from longpass.agents import Config, Run
@@ -26,7 +26,7 @@ class Train:
     defaults; docs/agents.md has the table. --paper takes the network as the paper has it.
     """
 
-    task: Task | None = None
+    task: WorldParams | None = None
     """What to learn. Every parameter can be set: longpass train t-maze --level 0."""
     gym: str | None = None
     """A Gymnasium environment with discrete actions instead, such as CartPole-v1."""
@@ -125,14 +125,15 @@ class Train:
                 )
             return Config.load(self.out)
         if (self.task is None) == (self.gym is None):
-            raise ValueError(
-                "name a task (cued-catch, t-maze, sequence-recall) or a --gym, not both"
-            )
+            from longpass.envs import names
+
+            raise ValueError(f"name a task ({', '.join(names())}) or a --gym, not both")
         if self.gym is not None:
             config = configure(self.gym, {}, self.agent)
         else:
-            env, _ = environment(self.task)
-            config = configure(env.name, dataclasses.asdict(self.task), self.agent)  # pyright: ignore[reportArgumentType]
+            assert self.task is not None
+            task = environment_of(self.task).name.replace("-", "_")
+            config = configure(task, recorded_params(self.task), self.agent)
         calls = -(-int(self.steps) // config.settings.steps)
         return dataclasses.replace(config, dispatch=max(1, min(config.dispatch, calls)))
 

@@ -1,6 +1,6 @@
 """Cued Catch: learn four cues, then catch the ball that each one names, trial after trial."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import equinox as eqx
 import jax
@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
-from longpass import _checks
-from longpass.envs import _params
-from longpass.envs._environment import Action, Environment, once
+from longpass.envs._bounds import Whole
+from longpass.envs._environment import Action, Environment, Recording, prevent_refusion
+from longpass.envs._palette import BLACK, CYAN, GREEN, WHITE, YELLOW
+from longpass.envs._params import register_params
+from longpass.envs._settings import CuedCatchParams
 
 _CUES = 4
 _TRIAL = 7  # frames from one ball's start to the next one's
@@ -34,40 +36,11 @@ def _stencils() -> tuple[np.ndarray, ...]:
 
 
 _STENCILS = _stencils()
-
-
-class CuedCatchParams(eqx.Module):
-    """Settings of Cued Catch; the defaults are the paper's."""
-
-    initial_cue_duration: int | Int[Array, ""] = 10
-    """Frames for which each cue is shown with its ball while the cues are taught."""
-    cue_duration: int | Int[Array, ""] = 10
-    """Frames for which a trial's cue is shown; from 7 on it is there for the whole trial."""
-    num_trials: int = eqx.field(static=True, default=100)
-    """Trials in an episode. It sets the size of the state, so it is fixed when compiling."""
-    always_show_ball_symbol: bool | Bool[Array, ""] = False
-    """Show which ball is meant beside each trial's cue, so that nothing need be remembered."""
-    reward_sigma: float = eqx.field(static=True, default=0.0)
-    """Deviation of noise on the reward of trials that pay. Fixed when compiling: 0 is free."""
-    reward_free_trials: int | Int[Array, ""] = 40
-    """How many of the first trials pay nothing: the memory must hold for longer."""
-
-    @property
-    def truncate_at_timeout(self) -> bool:
-        """There is no time limit: every episode has one length."""
-        return False
-
-    def __check_init__(self):
-        _params.whole("initial_cue_duration", self.initial_cue_duration, 1, 10**8)
-        _params.whole("cue_duration", self.cue_duration, 0)
-        _checks.int_within("num_trials", self.num_trials, 0, 10**6)
-        _params.flag("always_show_ball_symbol", self.always_show_ball_symbol)
-        _checks.real("reward_sigma", self.reward_sigma, least=0.0)
-        _params.whole("reward_free_trials", self.reward_free_trials, 0)
+register_params(CuedCatchParams)
 
 
 class CuedCatchHidden(eqx.Module):
-    """What the player is not told."""
+    """What the player is not shown."""
 
     cues_to_balls: Int8[Array, "4"]
     """The ball of each cue: 0 top, 1 bottom; two of each."""
@@ -90,7 +63,7 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
 
     - Teaching: each of four cues (bottom rows) is shown with the symbol of its ball. Two blocks
       beside the player mark this part.
-    - Trials: two balls come in from the right, one a row, and a cue says which to catch. The
+    - Trials: two balls come in from the right, one per row, and a cue says which to catch. The
       player, in column 3, moves up and down between the two rows (left and right mean stay).
       Being in the right row on the frame after the balls were in column 3 pays 1; the first
       `reward_free_trials` trials pay nothing.
@@ -99,9 +72,21 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
     4 initial_cue_duration - 1 + 7 num_trials steps.
     """
 
-    name = "cued_catch"
+    name = "cued-catch"
     title = "Cued Catch"
     rows, cols, planes = 7, 12, " PQab"
+    colours: ClassVar = {" ": BLACK, "P": WHITE, "Q": GREEN, "a": YELLOW, "b": CYAN}
+    recording = Recording(
+        actions={1: Action.UP, 2: Action.DOWN, 3: Action.STAY},
+        quits=(0, 4),
+        hidden=("cues_to_balls", "cue_sequence"),
+        read_hidden=lambda record: CuedCatchHidden(
+            jnp.asarray(record["cues_to_balls"]), jnp.asarray(record["cue_sequence"])
+        ),
+        reason_to_skip=lambda params: (
+            "noise on the rewards is not in the record" if params.get("reward_sigma") else ""
+        ),
+    )
 
     @property
     def default_params(self) -> CuedCatchParams:
@@ -122,15 +107,15 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         shape = np.shape(hidden.cue_sequence)
         if shape != (params.num_trials + 1,):
             raise ValueError(
-                f"cue_sequence has shape {shape}: it must be ({params.num_trials + 1},), one cue a "
-                "trial (num_trials) and one more for the final frame"
+                f"cue_sequence has shape {shape}: it must be ({params.num_trials + 1},), one cue "
+                "per trial (num_trials) and one more for the final frame"
             )
         if np.shape(hidden.cues_to_balls) != (_CUES,):
             raise ValueError(
                 f"cues_to_balls has shape {np.shape(hidden.cues_to_balls)}: it must be ({_CUES},)"
             )
-        _params.whole("cues_to_balls", hidden.cues_to_balls, 0, 1)
-        _params.whole("cue_sequence", hidden.cue_sequence, 0, _CUES - 1)
+        Whole(0, 1).check("cues_to_balls", hidden.cues_to_balls)
+        Whole(0, _CUES - 1).check("cue_sequence", hidden.cue_sequence)
 
     def begin(self, hidden: CuedCatchHidden, params: CuedCatchParams) -> CuedCatchState:
         hidden = jax.tree.map(lambda x: jnp.asarray(x, jnp.int8), hidden)
@@ -175,7 +160,9 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         bottom = jnp.where(teaching, jnp.uint8(_HIDDEN), top + jnp.uint8(12))
         player = (12 * state.row + _PLAYER_COLUMN).astype(jnp.uint8)
 
-        shown = once(jnp.stack([top, bottom, player, cue_shown, symbol_shown, marker_shown]))
+        shown = prevent_refusion(
+            jnp.stack([top, bottom, player, cue_shown, symbol_shown, marker_shown])
+        )
         top, bottom, player, cue_shown, symbol_shown, marker_shown = shown
 
         cell, marker, symbol, cue_block = _STENCILS
@@ -186,7 +173,7 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         return jnp.where(block, jnp.uint8(_CUE), codes)
 
     def over(self, state: CuedCatchState, params: CuedCatchParams) -> Bool[Array, ""]:
-        return state.frame >= _last_taught(params) + _TRIAL * params.num_trials
+        return state.frame >= _last_frame(params)
 
     def timed_out(self, state: CuedCatchState, params: CuedCatchParams) -> Bool[Array, ""]:
         return jnp.asarray(False)
@@ -207,10 +194,34 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         params = self.default_params if params is None else params
         return float(max(0, params.num_trials - int(params.reward_free_trials)))
 
+    def perfect_actions(
+        self, params: CuedCatchParams, hidden: CuedCatchHidden
+    ) -> Int[np.ndarray, " steps"]:
+        """Be in the row of the named ball from the trial's first frame on."""
+        balls = np.asarray(hidden.cues_to_balls)[np.asarray(hidden.cue_sequence)]
+        actions = [Action.STAY] * int(_last_taught(params))
+        for ball in balls[: params.num_trials]:
+            first = Action.UP if ball == 0 else Action.DOWN
+            actions += [first] + [Action.STAY] * (_TRIAL - 1)
+        return np.array(actions, np.int32)
+
+    def episode_length(self, params: CuedCatchParams) -> int:
+        """The number of frames, which is the same in all episodes."""
+        return int(_last_frame(params)) + 1
+
+    def memory_span(self, params: CuedCatchParams) -> int:
+        """From the first cue that is taught to the last trial."""
+        return self.episode_length(params)
+
 
 def _last_taught(params: CuedCatchParams) -> Any:
     """The last frame of teaching, on which the first trial starts unseen."""
     return _CUES * params.initial_cue_duration - 1
+
+
+def _last_frame(params: CuedCatchParams) -> Any:
+    """The frame that ends an episode."""
+    return _last_taught(params) + _TRIAL * params.num_trials
 
 
 def _trial(frame: Int[Array, ""], params: CuedCatchParams) -> tuple[Any, Any]:

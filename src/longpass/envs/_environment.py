@@ -1,8 +1,10 @@
-"""What the three environments have in common, and the wrapper that starts the next episode."""
+"""What all environments have in common, and the wrapper that starts the next episode."""
 
 import abc
+import dataclasses
 import enum
 import functools
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import jax
@@ -12,14 +14,16 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
+from longpass.envs._bounds import BoolOrArray
+from longpass.envs._palette import Colour
 from longpass.envs._spaces import Binary, Discrete
 
 
 class Params(Protocol):
-    """What every record of parameters says."""
+    """What the parameters of every world have."""
 
     @property
-    def truncate_at_timeout(self) -> bool | Bool[Array, ""]: ...
+    def truncate_at_timeout(self) -> BoolOrArray: ...
 
 
 ParamsT = TypeVar("ParamsT", bound=Params)
@@ -45,6 +49,22 @@ class Action(enum.IntEnum):
     STAY = 4
 
 
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """How episodes of the original game were recorded, for `replay_episode`."""
+
+    actions: Mapping[int, Action]
+    """Our action for each action id of the original."""
+    quits: tuple[int, ...]
+    """Action ids by which a person quits; an agent has no such action."""
+    hidden: tuple[str, ...]
+    """The arrays of a file that hold the hidden draws."""
+    read_hidden: Callable[[Mapping[str, np.ndarray]], Any]
+    """Make the hidden draws from the arrays of a file."""
+    reason_to_skip: Callable[[Mapping[str, Any]], str] = lambda params: ""
+    """Why episodes with these parameters cannot be compared; empty if they can."""
+
+
 class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
     """A gridworld: pure functions of records, for one copy; add copies with `jax.vmap`.
 
@@ -57,17 +77,21 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
     - A step of an episode that is over changes nothing and pays nothing.
     - `params` may hold arrays: `equinox.filter_vmap` then maps over them and over nothing else.
 
-    Subclasses say how an episode begins, goes on, looks and ends; they are final.
+    Subclasses say how an episode begins, continues, looks and ends; they are final.
     """
 
     name: ClassVar[str]
-    """The name in recorded episodes."""
+    """The name in the registry, such as "t-maze"."""
     title: ClassVar[str]
-    """The name for people."""
+    """The name in figures and on screens, such as "T-maze"."""
     rows: ClassVar[int]
     cols: ClassVar[int]
     planes: ClassVar[str]
     """The character that each feature plane stands for, in order."""
+    colours: ClassVar[Mapping[str, Colour]]
+    """The colour of each character in films and figures."""
+    recording: ClassVar[Recording | None] = None
+    """How the original game was recorded; None if there is no original."""
 
     # Environments hold nothing: two of a kind are the same, so that they share compiled functions.
     def __eq__(self, other: object) -> bool:
@@ -113,11 +137,23 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     @abc.abstractmethod
     def phase(self, state: StateT, params: ParamsT) -> str:
-        """What is going on, in words for people. For one concrete state."""
+        """What is happening, in a few words. For one concrete state."""
 
     @abc.abstractmethod
     def max_score(self, params: ParamsT | None = None, hidden: HiddenT | None = None) -> float:
-        """The highest return there is: of an episode with these draws, or the mean over draws."""
+        """The highest possible return: of an episode with these draws, or the mean over draws."""
+
+    @abc.abstractmethod
+    def perfect_actions(self, params: ParamsT, hidden: HiddenT) -> Int[np.ndarray, " steps"]:
+        """The actions of an episode that earns `max_score` with these draws, first to last."""
+
+    @abc.abstractmethod
+    def episode_length(self, params: ParamsT) -> int:
+        """About how many steps an episode has."""
+
+    @abc.abstractmethod
+    def memory_span(self, params: ParamsT) -> int:
+        """Over about how many steps the task needs memory."""
 
     def action_space(self, params: ParamsT | None = None) -> Discrete:
         """Up, down, left, right, stay: see `Action`."""
@@ -155,7 +191,7 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     def observe(self, state: StateT, params: ParamsT) -> Observation:
         """The state as binary planes."""
-        codes = once(self.codes(state, params))
+        codes = prevent_refusion(self.codes(state, params))
         return (codes[..., None] == np.arange(len(self.planes), dtype=np.uint8)).astype(jnp.uint8)
 
     def board(self, state: StateT, params: ParamsT) -> UInt8[Array, "rows cols"]:
@@ -196,13 +232,17 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
         return state, reward, terminated, truncated, info
 
 
+AnyEnvironment = Environment[Any, Any, Any]
+"""Any world, where its types do not matter."""
+
+
 class AutoReset(Generic[ParamsT, StateT, HiddenT]):
     """Starts the next episode on the step that ends one.
 
     On that step the observation and the state are those of the new episode's frame 0; reward,
-    `terminated` and `truncated` tell of the old one, whose last frame is in
-    `info["final_observation"]` (on other steps that is the observation itself). Nothing is
-    computed for it where it is not used.
+    `terminated` and `truncated` belong to the old one, whose last frame is in
+    `info["final_observation"]` (on other steps that is the observation itself). It costs nothing
+    where it is not used.
     """
 
     def __init__(self, env: Environment[ParamsT, StateT, HiddenT]):
@@ -221,7 +261,7 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
         action: Int[Array, ""] | int,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
-        """Play one frame, and begin anew if it was the last."""
+        """Play one frame, and begin the next episode if it was the last."""
         params = self.env.default_params if params is None else params
         check_action(action)
         return _auto_reset_step(self.env, key, state, action, params)
@@ -244,7 +284,7 @@ def _auto_reset_step(
             "have: step it without AutoReset, or reset without `hidden`"
         )
     state = select(terminated | truncated, fresh, last)
-    # Observing after the choice costs one observation a step, not two.
+    # Observing after the choice costs one observation per step, not two.
     info = info | {"final_observation": env.observe(last, params)}
     return env.observe(state, params), state, reward, terminated, truncated, info
 
@@ -263,11 +303,11 @@ def check_action(action: Any) -> None:
     _checks.int_within("action", action, 0, len(Action) - 1)
 
 
-def once(x: Array) -> Array:
-    """The same numbers (below the largest of their type), computed once.
+def prevent_refusion(x: Array) -> Array:
+    """The same numbers (below the largest of their type), computed once per array.
 
-    XLA on a CPU computes what looks cheap again for every element that needs it, and a division
-    does not look cheap. The remainder by the largest number changes nothing and stops that: it
-    makes observations two to five times as fast.
+    XLA fuses cheap operations into all their users, and on a CPU then computes them again for
+    every element of an observation. It does not duplicate a division, and the remainder by the
+    largest number of the type changes nothing: it makes observations two to five times as fast.
     """
     return jax.lax.rem(x, jnp.asarray(jnp.iinfo(x.dtype).max, x.dtype))

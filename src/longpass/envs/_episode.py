@@ -1,4 +1,4 @@
-"""One whole episode in one compiled call: for replays, films, figures and tests."""
+"""Whole episodes, each in one compiled call: for replays, films, figures and tests."""
 
 import functools
 from collections.abc import Sequence
@@ -10,7 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
-from longpass.envs._environment import Action, Environment, HiddenT, ParamsT, StateT, check_action
+from longpass.envs._environment import (
+    Action,
+    AnyEnvironment,
+    Environment,
+    HiddenT,
+    ParamsT,
+    StateT,
+    check_action,
+)
 
 _LEAST_LENGTH = 128
 
@@ -30,17 +38,24 @@ class Episode(eqx.Module, Generic[StateT]):
         return len(self.over)
 
 
-def play(
+def play_episode(
     env: Environment[ParamsT, StateT, HiddenT],
     params: ParamsT,
     hidden: HiddenT,
     actions: np.ndarray | Sequence[int],
     key: PRNGKeyArray | None = None,
 ) -> Episode[StateT]:
-    """Play these actions in an episode with these hidden draws.
+    """Play given actions in an episode with given hidden draws.
 
-    Frames after the end repeat the last one, with no reward. The key is used only if rewards
-    are noisy.
+    **Arguments:**
+
+    - `env`: the environment.
+    - `params`: its parameters.
+    - `hidden`: the hidden draws, such as `env.draw` makes.
+    - `actions`: the action of each step.
+    - `key`: used only if rewards are noisy.
+
+    **Returns:** all frames. Frames after the end repeat the last one, with no reward.
     """
     env.check_hidden(hidden, params)
     actions = np.asarray(actions, np.int32).reshape(-1)
@@ -53,6 +68,11 @@ def play(
     padded[: len(actions)] = actions
     frames = _play(env, params, hidden, padded, key)
     return Episode(*jax.tree.map(lambda x: np.asarray(x)[: len(actions) + 1], frames))
+
+
+def random_actions(env: AnyEnvironment, seed: int, count: int) -> Int[np.ndarray, " steps"]:
+    """Draw `count` actions, all equally likely."""
+    return np.random.default_rng(seed).integers(0, env.action_space().n, count, dtype=np.int32)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -1,33 +1,34 @@
-"""Colours of the three worlds, as in the paper's pictures, for terminals, films and figures."""
+"""Colours of cells, as in the paper's pictures, for terminals, films and figures."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import UInt8
+
+if TYPE_CHECKING:
+    from longpass.envs._environment import AnyEnvironment
 
 Colour = tuple[int, int, int]
+"""Red, green and blue, 0 to 255."""
 
-_BLACK, _WHITE, _GREY, _STONE = (0, 0, 0), (240, 240, 240), (70, 70, 78), (128, 128, 140)
-_RED, _YELLOW, _GREEN = (230, 60, 60), (240, 210, 40), (40, 190, 80)
-_CYAN, _BLUE = (40, 210, 220), (60, 110, 240)
-
-COLOURS: dict[str, dict[str, Colour]] = {
-    "cued_catch": {" ": _BLACK, "P": _WHITE, "Q": _GREEN, "a": _YELLOW, "b": _CYAN},
-    "t_maze": {" ": _BLACK, "#": _STONE, "P": _CYAN, "Q": _GREEN, "~": _BLUE},
-    "sequence_recall": {
-        " ": _BLACK,
-        "#": _STONE,
-        "1": _GREEN,
-        "2": _RED,
-        "3": _BLUE,
-        "4": _YELLOW,
-        "M": _GREY,
-        "P": _CYAN,
-    },
-}
-"""The colour of each character, by the environment's name."""
+BLACK, WHITE, GREY, STONE = (0, 0, 0), (240, 240, 240), (70, 70, 78), (128, 128, 140)
+RED, YELLOW, GREEN = (230, 60, 60), (240, 210, 40), (40, 190, 80)
+CYAN, BLUE = (40, 210, 220), (60, 110, 240)
 
 
-def paint(name: str, boards: np.ndarray) -> np.ndarray:
-    """Character codes [..., rows, cols] as colours [..., rows, cols, 3], uint8."""
+def paint_boards(
+    env: "AnyEnvironment", boards: UInt8[np.ndarray, "*frames rows cols"]
+) -> UInt8[np.ndarray, "*frames rows cols 3"]:
+    """Paint boards of character codes in the colours of an environment.
+
+    **Arguments:**
+
+    - `env`: the environment that made the boards.
+    - `boards`: character codes, such as `Episode.boards`.
+
+    **Returns:** red, green and blue per cell.
+    """
     table = np.zeros((128, 3), np.uint8)
-    for character, colour in COLOURS[name].items():
+    for character, colour in env.colours.items():
         table[ord(character)] = colour
     return table[boards]

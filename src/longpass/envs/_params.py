@@ -1,49 +1,44 @@
-"""Checks of parameter records, whose fields may be numbers, arrays of them or traced values."""
+"""Parameters of worlds as pytrees."""
 
+import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import jax
-import numpy as np
-from jax.core import Tracer
 
-from longpass import _checks
-
-MOST_FRAMES = 10**9
-"""Sums of two frame counts must fit an int32."""
+from longpass.envs._bounds import bounds_of
 
 
-def whole(name: str, value: Any, least: int, most: int | None = MOST_FRAMES) -> None:
-    """`value`, or each number in it, must be a whole number from `least` to `most`."""
-    for one in _known(value):
-        _checks.int_within(name, one, least, most)
+def register_params(cls: type) -> None:
+    """Register the parameters of a world as a pytree, so that they can hold arrays.
 
+    Fields whose bounds are static are part of the tree's structure, all others are its leaves.
 
-def flag(name: str, value: Any) -> None:
-    """`value`, or each one in it, must be true or false."""
-    for one in _known(value):
-        if not isinstance(one, bool):
-            raise TypeError(f"{name} is {one!r}: it must be True or False")
+    **Arguments:**
 
+    - `cls`: a frozen dataclass, such as `world_params` makes.
+    """
+    bounds = bounds_of(cls)
+    fields = [field.name for field in dataclasses.fields(cls)]
+    static = [name for name in fields if name in bounds and bounds[name].static]
+    leaves = [name for name in fields if name not in static]
+    keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
 
-def limbo(name: str, value: Any) -> None:
-    """`value`, or each number in it, must be 0 or at least 3."""
-    for one in _known(value):
-        if _checks.int_within(name, one, 0, MOST_FRAMES) in (1, 2):
-            raise ValueError(
-                f"{name} is {one}: it must be 0 (no limbo) or at least 3. The original game "
-                "misplaces the player or a goal with 1 and 2, so they are not offered"
-            )
+    def flatten(params: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return (
+            tuple(getattr(params, name) for name in leaves),
+            tuple(getattr(params, name) for name in static),
+        )
 
+    def flatten_with_keys(params: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        values, fixed = flatten(params)
+        return tuple(zip(keys, values, strict=True)), fixed
 
-def time_limit(name: str, value: Any) -> None:
-    """`value`, or each number in it, must be a number of frames, or negative for no limit."""
-    whole(name, value, -MOST_FRAMES)
+    def unflatten(fixed: tuple[Any, ...], values: Iterable[Any]) -> Any:
+        # Not by the constructor: JAX also puts in what no check would accept.
+        params = object.__new__(cls)
+        for name, value in (*zip(leaves, values, strict=True), *zip(static, fixed, strict=True)):
+            object.__setattr__(params, name, value)
+        return params
 
-
-def _known(value: Any) -> list[Any]:
-    """The values to check, as Python's own; none if they are traced."""
-    if isinstance(value, Tracer):
-        return []
-    if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return np.asarray(value).reshape(-1).tolist()
-    return [value]
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)

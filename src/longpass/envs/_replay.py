@@ -7,57 +7,19 @@ import zlib
 from pathlib import Path
 from typing import Any, Literal
 
-import jax.numpy as jnp
 import numpy as np
 
-from longpass.envs import _t_maze_world as world
-from longpass.envs._cued_catch import CuedCatch, CuedCatchHidden, CuedCatchParams
-from longpass.envs._environment import Action, Environment
-from longpass.envs._episode import Episode, play
-from longpass.envs._sequence_recall import (
-    SequenceRecall,
-    SequenceRecallHidden,
-    SequenceRecallParams,
-)
-from longpass.envs._speckle import GivenSpeckle
-from longpass.envs._t_maze import TMaze, TMazeHidden, TMazeParams
+from longpass.envs import _registry
+from longpass.envs._environment import AnyEnvironment, Recording
+from longpass.envs._episode import Episode, play_episode
 
 REWARD_TOLERANCE = 1e-6
-_FIVE = {1: Action.UP, 2: Action.DOWN, 3: Action.LEFT, 4: Action.RIGHT, 5: Action.STAY}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Game:
-    """How files of one game are read."""
-
-    env: Environment[Any, Any, Any]
-    params: type
-    actions: dict[int, Action]
-    """Our action for each id of the original."""
-    quits: tuple[int, ...]
-    """Ids by which a person leaves; an agent has no such action."""
-    hidden: tuple[str, ...]
-
-
-_GAMES = {
-    "cued_catch": _Game(
-        CuedCatch(),
-        CuedCatchParams,
-        {1: Action.UP, 2: Action.DOWN, 3: Action.STAY},
-        (0, 4),
-        ("cues_to_balls", "cue_sequence"),
-    ),
-    "t_maze": _Game(
-        TMaze(), TMazeParams, _FIVE, (0, 6), ("which_goal", "speckle_packed", "speckle_shape")
-    ),
-    "sequence_recall": _Game(SequenceRecall(), SequenceRecallParams, _FIVE, (0, 6), ("sequence",)),
-}
 _FRAMES = ("boards", "rewards", "discounts", "game_over")
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What came of one file."""
+class ReplayResult:
+    """The result of replaying one file."""
 
     path: str
     status: Literal["equal", "different", "skipped", "unreadable"]
@@ -72,8 +34,8 @@ class Outcome:
         return self.status in ("equal", "skipped")
 
 
-def find(paths: list[Path]) -> list[Path]:
-    """The files that these paths name: files as they are, folders for the .npz files in them."""
+def find_episodes(paths: list[Path]) -> list[Path]:
+    """List recorded episodes: the files among `paths`, and the .npz files in the folders."""
     found = []
     for path in paths:
         inside = sorted(path.glob("*.npz")) if path.is_dir() else [path]
@@ -83,29 +45,29 @@ def find(paths: list[Path]) -> list[Path]:
     return found
 
 
-def replay(path: Path) -> Outcome:
-    """Play one recorded episode on our environment and compare every frame."""
+def replay_episode(path: Path) -> ReplayResult:
+    """Play a recorded episode on our environment and compare every frame."""
     try:
         record = _load(path)
-        game = _game_of(record)
+        env, recording = _environment_of(record)
         about = {
             "path": str(path),
-            "game": game.env.name,
+            "game": str(record["game"]),
             "label": str(record["label"]) if "label" in record else "",
             "steps": len(record["actions"]),
         }
         settings = _settings(record)
-        reason = _why_skipped(record, settings, game)
+        reason = _reason_to_skip(record, settings, recording)
         if reason:
-            return Outcome(**about, status="skipped", detail=reason)
-        params = _params_of(settings, game)
-        hidden = _hidden_of(record, game)
-        actions = [game.actions[int(action)] for action in record["actions"]]
-        episode = play(game.env, params, hidden, actions)
+            return ReplayResult(**about, status="skipped", detail=reason)
+        actions = _actions_of(record, env, recording)
+        params = _params_of(settings, env)
+        hidden = recording.read_hidden(record)
+        episode = play_episode(env, params, hidden, actions)
     except (ValueError, TypeError, OSError) as error:
-        return Outcome(path=str(path), status="unreadable", detail=str(error))
+        return ReplayResult(path=str(path), status="unreadable", detail=str(error))
     difference = _first_difference(record, episode)
-    return Outcome(**about, status="different" if difference else "equal", detail=difference)
+    return ReplayResult(**about, status="different" if difference else "equal", detail=difference)
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:
@@ -123,27 +85,31 @@ def _load(path: Path) -> dict[str, np.ndarray]:
         raise ValueError("damaged, or not an .npz file of plain arrays") from error
 
 
-def _game_of(record: dict[str, np.ndarray]) -> _Game:
+def _environment_of(record: dict[str, np.ndarray]) -> tuple[AnyEnvironment, Recording]:
+    """The environment of a recorded game; its name has underscores where ours has dashes."""
     _need(record, ("game",))
     name = str(record["game"])
-    if name not in _GAMES:
-        raise ValueError(f"game is {name!r}: it must be one of {', '.join(_GAMES)}")
-    game = _GAMES[name]
-    _need(record, ("params", "actions", *_FRAMES, *game.hidden))
+    world = _registry.WORLDS.get(name.replace("_", "-"))
+    env = None if world is None else world.load_environment()
+    if env is None or env.recording is None:
+        every = [world.load_environment() for world in _registry.WORLDS.values()]
+        known = [env.name.replace("-", "_") for env in every if env.recording]
+        raise ValueError(f"game is {name!r}: it must be one of {', '.join(known)}")
+    _need(record, ("params", "actions", *_FRAMES, *env.recording.hidden))
     if record["actions"].ndim != 1 or not np.issubdtype(record["actions"].dtype, np.integer):
         raise ValueError(
             f"actions has shape {record['actions'].shape} and dtype "
-            f"{record['actions'].dtype}: it must be one whole number a step"
+            f"{record['actions'].dtype}: it must be one whole number per step"
         )
     frames = len(record["actions"]) + 1
     for key in _FRAMES:
-        cells = (game.env.rows, game.env.cols) if key == "boards" else ()
+        cells = (env.rows, env.cols) if key == "boards" else ()
         if record[key].shape != (frames, *cells):
             raise ValueError(
                 f"{key} has shape {record[key].shape}: it must be {(frames, *cells)}, a frame for "
                 "the start and one for each action"
             )
-    return game
+    return env, env.recording
 
 
 def _settings(record: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -156,44 +122,31 @@ def _settings(record: dict[str, np.ndarray]) -> dict[str, Any]:
     return settings
 
 
-def _why_skipped(record: dict[str, np.ndarray], settings: dict[str, Any], game: _Game) -> str:
-    used = set(record["actions"].tolist())
-    if used & set(game.quits):
+def _reason_to_skip(
+    record: dict[str, np.ndarray], settings: dict[str, Any], recording: Recording
+) -> str:
+    if set(record["actions"].tolist()) & set(recording.quits):
         return "quit: an agent has no such action"
-    if settings.get("limbo_time") in (1, 2):
-        return f"quirk: limbo_time {settings['limbo_time']}, which the original gets wrong"
-    if settings.get("reward_sigma"):
-        return "noise on the rewards is not in the record"
-    unknown = sorted(used - set(game.actions))
+    return recording.reason_to_skip(settings)
+
+
+def _actions_of(
+    record: dict[str, np.ndarray], env: AnyEnvironment, recording: Recording
+) -> list[int]:
+    unknown = sorted(set(record["actions"].tolist()) - set(recording.actions))
     if unknown:
-        raise ValueError(f"action id {unknown[0]} is not one of {game.env.title}'s")
-    return ""
+        raise ValueError(f"action id {unknown[0]} is not one of {env.title}'s")
+    return [recording.actions[int(action)] for action in record["actions"]]
 
 
-def _params_of(settings: dict[str, Any], game: _Game) -> Any:
-    known = {field.name for field in dataclasses.fields(game.params)} - {"truncate_at_timeout"}
+def _params_of(settings: dict[str, Any], env: AnyEnvironment) -> Any:
+    fields = {field.name for field in dataclasses.fields(env.default_params)}
+    known = fields - {"truncate_at_timeout"}
     for key in known - set(settings):
-        raise ValueError(f"params has no {key!r}, which {game.env.title} needs")
+        raise ValueError(f"params has no {key!r}, which {env.title} needs")
     for key in set(settings) - known:
-        raise ValueError(f"params has {key!r}, which {game.env.title} does not know")
-    return game.params(**settings)
-
-
-def _hidden_of(record: dict[str, np.ndarray], game: _Game) -> Any:
-    if game.env.name == "cued_catch":
-        return CuedCatchHidden(
-            jnp.asarray(record["cues_to_balls"]), jnp.asarray(record["cue_sequence"])
-        )
-    if game.env.name == "sequence_recall":
-        return SequenceRecallHidden(jnp.asarray(record["sequence"]))
-    bits = np.unpackbits(record["speckle_packed"])
-    shape = tuple(record["speckle_shape"].tolist())
-    if shape != world.WORLD.shape or bits.size < world.WORLD.size:
-        raise ValueError(
-            f"speckle has shape {shape} in {bits.size} bits: it must be {world.WORLD.shape}"
-        )
-    mask = bits[: world.WORLD.size].reshape(world.WORLD.shape)
-    return TMazeHidden(jnp.asarray(record["which_goal"]), GivenSpeckle.of(mask))
+        raise ValueError(f"params has {key!r}, which {env.title} does not know")
+    return dataclasses.replace(env.default_params, **settings)
 
 
 def _first_difference(record: dict[str, np.ndarray], episode: Episode[Any]) -> str:

@@ -1,6 +1,6 @@
 """Sequence Recall: watch a sequence of lights, then walk over them in the same order."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import equinox as eqx
 import jax
@@ -8,10 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
-from longpass import _checks
-from longpass.envs import _params, _recall_paths
-from longpass.envs._environment import NO_LIMIT, Action, Environment, once
+from longpass.envs import _recall_paths
+from longpass.envs._bounds import Whole
+from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording, prevent_refusion
+from longpass.envs._palette import BLACK, BLUE, CYAN, GREEN, GREY, RED, STONE, YELLOW
+from longpass.envs._params import register_params
 from longpass.envs._recall_paths import COLS, LIGHT, LIGHTS, ROWS, START, STEP_COST
+from longpass.envs._settings import SequenceRecallParams
 
 _BLANK, _WALL, _MASK, _PLAYER = 0, 1, 6, 7  # light k shows as plane 1 + k
 _SHORTEST = 2  # frames: demo stages set to less last this long
@@ -30,32 +33,7 @@ def _stencils() -> tuple[np.ndarray, ...]:
 
 
 _STENCILS = _stencils()
-
-
-class SequenceRecallParams(eqx.Module):
-    """Settings of Sequence Recall; the defaults are the paper's."""
-
-    sequence_length: int = eqx.field(static=True, default=4)
-    """Lights in the sequence. It sets the size of the state, so it is fixed when compiling."""
-    demo_light_on_frames: int | Int[Array, ""] = 60
-    """Frames for which each light of the demonstration is on (0 and 1 last 2 frames)."""
-    demo_light_off_frames: int | Int[Array, ""] = 30
-    """Dark frames before each light of the demonstration (0 and 1 last 2 frames)."""
-    pause_frames: int | Int[Array, ""] = 1
-    """Dark frames between demonstration and recall (0 and 1 last 2 frames)."""
-    timeout_frames: int | Int[Array, ""] = 1000
-    """The frame on which time runs out; negative: never."""
-    truncate_at_timeout: bool | Bool[Array, ""] = False
-    """Report running out of time as `truncated`. The original reports an ordinary end with
-    discount 0, which is the default here: `terminated`."""
-
-    def __check_init__(self):
-        _checks.int_within("sequence_length", self.sequence_length, 1, 10**4)
-        _params.whole("demo_light_on_frames", self.demo_light_on_frames, 0, 10**4)
-        _params.whole("demo_light_off_frames", self.demo_light_off_frames, 0, 10**4)
-        _params.whole("pause_frames", self.pause_frames, 0, 10**8)
-        _params.time_limit("timeout_frames", self.timeout_frames)
-        _params.flag("truncate_at_timeout", self.truncate_at_timeout)
+register_params(SequenceRecallParams)
 
 
 class SequenceRecallHidden(eqx.Module):
@@ -66,7 +44,7 @@ class SequenceRecallHidden(eqx.Module):
 
 
 class SequenceRecallState(eqx.Module):
-    """Where the player is and how far he has come."""
+    """Where the player is and how many lights are done."""
 
     frame: Int[Array, ""]
     limit: Int[Array, ""]
@@ -97,9 +75,18 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
     Planes: blank, wall and pen #, lights that are on 1 to 4, lights that are off M, player P.
     """
 
-    name = "sequence_recall"
+    name = "sequence-recall"
     title = "Sequence Recall"
     rows, cols, planes = ROWS, COLS, " #1234MP"
+    colours: ClassVar = dict(
+        zip(planes, (BLACK, STONE, GREEN, RED, BLUE, YELLOW, GREY, CYAN), strict=True)
+    )
+    recording = Recording(
+        actions=dict(enumerate(Action, 1)),
+        quits=(0, 6),
+        hidden=("sequence",),
+        read_hidden=lambda record: SequenceRecallHidden(jnp.asarray(record["sequence"])),
+    )
 
     @property
     def default_params(self) -> SequenceRecallParams:
@@ -115,7 +102,7 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
                 f"sequence has shape {np.shape(hidden.sequence)}: it must be "
                 f"({params.sequence_length},), one light for each of sequence_length"
             )
-        _params.whole("sequence", hidden.sequence, 1, LIGHTS)
+        Whole(1, LIGHTS).check("sequence", hidden.sequence)
 
     def begin(
         self, hidden: SequenceRecallHidden, params: SequenceRecallParams
@@ -178,7 +165,7 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
         shown = state.hidden.sequence[jnp.minimum(turn, params.sequence_length - 1)]
         shown = jnp.where((place >= dark) & (turn < params.sequence_length), shown, jnp.int8(0))
         shown = jnp.where(demo, shown, state.lit).astype(jnp.uint8)
-        shown, demo, row, column = once(
+        shown, demo, row, column = prevent_refusion(
             jnp.stack([shown, demo, state.row, state.col]).astype(jnp.uint8)
         )
         # The player's column, in his own row; elsewhere one that there is not.
@@ -213,16 +200,46 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
         params: SequenceRecallParams | None = None,
         hidden: SequenceRecallHidden | None = None,
     ) -> float:
-        """One for each light less 0.005 a frame of the shortest walk, if there is time for it.
+        """One per light less 0.005 per frame of the shortest walk, if there is time for it.
 
         If the time limit is too short for some sequence, the mean over draws is taken over all
         4^sequence_length of them, which is slow from 7 lights on.
         """
         params = self.default_params if params is None else params
-        clock = _recall_paths.Clock(int(first_free_frame(params)), int(params.timeout_frames))
         if hidden is None:
-            return _recall_paths.mean_best_score(params.sequence_length, clock)
-        return _recall_paths.best_walk(tuple(np.asarray(hidden.sequence).tolist()), clock).score
+            return _recall_paths.mean_best_score(params.sequence_length, _clock(params))
+        return _best_walk(params, hidden).score
+
+    def perfect_actions(
+        self, params: SequenceRecallParams, hidden: SequenceRecallHidden
+    ) -> Int[np.ndarray, " steps"]:
+        """Wait for the demonstration to end, and take the shortest walk."""
+        walk = _best_walk(params, hidden)
+        actions = [Action.STAY] * (_clock(params).first_free - 1)
+        actions += [Action(action) for action in walk.actions]
+        return np.array((actions + [Action.STAY] * max(3, walk.end))[: walk.end], np.int32)
+
+    def episode_length(self, params: SequenceRecallParams) -> int:
+        """The demonstration, and 60 steps of recall."""
+        return _demo_length(params) + 60
+
+    def memory_span(self, params: SequenceRecallParams) -> int:
+        """From the first light of the demonstration to the beginning of recall."""
+        return _demo_length(params) + int(params.pause_frames)
+
+
+def _demo_length(params: SequenceRecallParams) -> int:
+    """Frames that the parameters give to the lights of the demonstration."""
+    shown = int(params.demo_light_on_frames) + int(params.demo_light_off_frames)
+    return params.sequence_length * shown
+
+
+def _clock(params: SequenceRecallParams) -> _recall_paths.Clock:
+    return _recall_paths.Clock(int(first_free_frame(params)), int(params.timeout_frames))
+
+
+def _best_walk(params: SequenceRecallParams, hidden: SequenceRecallHidden) -> _recall_paths.Walk:
+    return _recall_paths.best_walk(tuple(np.asarray(hidden.sequence).tolist()), _clock(params))
 
 
 def stages(params: SequenceRecallParams) -> tuple[Any, Any, Any]:

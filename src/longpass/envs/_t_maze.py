@@ -1,6 +1,7 @@
 """T-maze: remember a cue through a long limbo, then choose the arm of the maze that it named."""
 
-from typing import Any, final
+from collections.abc import Mapping
+from typing import Any, ClassVar, final
 
 import equinox as eqx
 import jax
@@ -8,10 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
-from longpass.envs import _params
 from longpass.envs import _t_maze_world as world
-from longpass.envs._environment import NO_LIMIT, Action, Environment, once
-from longpass.envs._speckle import AbstractSpeckle, HashedSpeckle
+from longpass.envs._bounds import Whole
+from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording, prevent_refusion
+from longpass.envs._palette import BLACK, BLUE, CYAN, GREEN, STONE
+from longpass.envs._params import register_params
+from longpass.envs._settings import TMazeParams
+from longpass.envs._speckle import AbstractSpeckle, GivenSpeckle, HashedSpeckle
 
 _BLANK, _WALL, _PLAYER, _CUE, _MARK = range(5)
 _STEP_COST = 0.001
@@ -22,37 +26,11 @@ _ROW_MOVES = np.array([-1, 1, 0, 0, 0], np.int32)  # by action
 _COL_MOVES = np.array([0, 0, -1, 1, 0], np.int32)
 # The cue at the left and at the right edge of the view, as bits of a row's word.
 _CUE_WORDS = np.array([sum(1 << 2 * col for col in cols) for cols in ((0, 1), (9, 10))], np.uint32)
-
-
-class TMazeParams(eqx.Module):
-    """Settings of the T-maze; the defaults are the paper's."""
-
-    level: int | Int[Array, ""] = 4
-    """Which maze, 0 to 5: 12, 17, 24, 37, 57 (to the right 59) or 93 (95) moves to a goal."""
-    cue_after_teleport: bool | Bool[Array, ""] = False
-    """Keep the cue in view after the teleport, so that nothing need be remembered."""
-    timeout_frames: int | Int[Array, ""] = 1000
-    """The frame on which time runs out; negative: never."""
-    teleport_delay: int | Int[Array, ""] = 50
-    """How late the teleporter opens: on frame teleport_delay - 1 (0 and 1: at once)."""
-    limbo_time: int | Int[Array, ""] = 280
-    """Frames from the teleporter to the maze, the player held in limbo meanwhile; 0: no limbo.
-    1 and 2 are refused: the original game gets them wrong."""
-    truncate_at_timeout: bool | Bool[Array, ""] = False
-    """Report running out of time as `truncated`. The original reports an ordinary end with
-    discount 0, which is the default here: `terminated`."""
-
-    def __check_init__(self):
-        _params.whole("level", self.level, 0, world.LEVELS - 1)
-        _params.flag("cue_after_teleport", self.cue_after_teleport)
-        _params.time_limit("timeout_frames", self.timeout_frames)
-        _params.whole("teleport_delay", self.teleport_delay, 0)
-        _params.limbo("limbo_time", self.limbo_time)
-        _params.flag("truncate_at_timeout", self.truncate_at_timeout)
+register_params(TMazeParams)
 
 
 class TMazeHidden(eqx.Module):
-    """What the player is not told."""
+    """What the player is not shown, or is shown only at first."""
 
     which_goal: Int8[Array, ""]
     """The goal that pays: 0 left, 1 right."""
@@ -83,6 +61,24 @@ class TMazeState(eqx.Module):
     hidden: TMazeHidden
 
 
+def _read_hidden(record: Mapping[str, np.ndarray]) -> TMazeHidden:
+    """The hidden draws of a recorded episode."""
+    bits = np.unpackbits(record["speckle_packed"])
+    shape = tuple(record["speckle_shape"].tolist())
+    if shape != world.WORLD.shape or bits.size < world.WORLD.size:
+        raise ValueError(
+            f"speckle has shape {shape} in {bits.size} bits: it must be {world.WORLD.shape}"
+        )
+    mask = bits[: world.WORLD.size].reshape(world.WORLD.shape)
+    return TMazeHidden(jnp.asarray(record["which_goal"]), GivenSpeckle.of(mask))
+
+
+def _reason_to_skip(params: Mapping[str, Any]) -> str:
+    if params.get("limbo_time") in (1, 2):
+        return f"quirk: limbo_time {params['limbo_time']}, which the original gets wrong"
+    return ""
+
+
 @final
 class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
     """View 7 x 11 of a larger world, the player in the middle. An episode has three parts.
@@ -99,9 +95,17 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
     Planes: blank, wall and dirt #, player P, cue Q, goals and teleporter ~.
     """
 
-    name = "t_maze"
+    name = "t-maze"
     title = "T-maze"
     rows, cols, planes = world.VIEW_ROWS, world.VIEW_COLS, " #PQ~"
+    colours: ClassVar = {" ": BLACK, "#": STONE, "P": CYAN, "Q": GREEN, "~": BLUE}
+    recording = Recording(
+        actions=dict(enumerate(Action, 1)),
+        quits=(0, 6),
+        hidden=("which_goal", "speckle_packed", "speckle_shape"),
+        read_hidden=_read_hidden,
+        reason_to_skip=_reason_to_skip,
+    )
 
     @property
     def default_params(self) -> TMazeParams:
@@ -112,7 +116,7 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
         return TMazeHidden((bits[0] & 1).astype(jnp.int8), HashedSpeckle(bits[1:]))
 
     def check_hidden(self, hidden: TMazeHidden, params: TMazeParams) -> None:
-        _params.whole("which_goal", hidden.which_goal, 0, 1)
+        Whole(0, 1).check("which_goal", hidden.which_goal)
         if not isinstance(hidden.speckle, AbstractSpeckle):
             raise TypeError(
                 f"speckle is {type(hidden.speckle).__name__}: it must be a HashedSpeckle, or a "
@@ -193,7 +197,7 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
         first = corner[1] % world.COLS
         view_row, view_col = np.arange(world.VIEW_ROWS), np.arange(world.VIEW_COLS)
 
-        # A row of the view is one word, two bits a cell; first what the world has there.
+        # A row of the view is one word, two bits per cell; first what the world has there.
         word = jnp.asarray(world.VIEW)[row * world.COLS + first]  # [7]
         low, high = word & world.LOW_BITS, (word >> 1) & world.LOW_BITS
         col = first + view_col
@@ -207,7 +211,7 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
         # Then the cue over it: a wall and a mark at once.
         side = jnp.asarray(_CUE_WORDS)[state.hidden.which_goal.astype(jnp.int32)]
         cue = jnp.where((view_row >= 4) & _cue_shown(state, params), side, jnp.uint32(0))
-        word = once(wall | (mark << 1) | cue | (cue << 1))
+        word = prevent_refusion(wall | (mark << 1) | cue | (cue << 1))
         player = jnp.where(view_row == _PLAYER_ROW, state.player_col, -1).astype(jnp.uint8)
 
         look = (word[:, None] >> (2 * view_col).astype(np.uint32)).astype(jnp.uint8) & 3
@@ -235,13 +239,39 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
     def max_score(
         self, params: TMazeParams | None = None, hidden: TMazeHidden | None = None
     ) -> float:
-        """1 less 0.001 a frame of the fastest way to the goal, if there is time for it."""
+        """1 less 0.001 per frame of the fastest way to the goal, if there is time for it."""
         params = self.default_params if params is None else params
         goals = (0, 1) if hidden is None else (int(hidden.which_goal),)
         return float(np.mean([_best_score(params, goal) for goal in goals]))
 
+    def perfect_actions(
+        self, params: TMazeParams, hidden: TMazeHidden
+    ) -> Int[np.ndarray, " steps"]:
+        """Wait on the teleporter, choose the right arm, and walk straight to its goal."""
+        goal, timeout = int(hidden.which_goal), int(params.timeout_frames)
+        aside = Action.LEFT if goal == 0 else Action.RIGHT
+        col, enters, reaches = _fastest(params, goal)
+        actions = [Action.UP] * 2 + [aside] * abs(col - world.START[1])
+        actions += [Action.STAY] * (enters - len(actions))
+        held = int(params.limbo_time) + 1 if params.limbo_time else 2
+        actions += [Action.STAY] * held
+        actions += [aside] * (reaches - enters - held - 5) + [Action.DOWN] * 5
+        actions += [Action.STAY] * 2
+        if timeout >= 0:
+            end = reaches + 2 if reaches + 1 < timeout else timeout
+            actions = (actions + [Action.STAY] * timeout)[:end]
+        return np.array(actions, np.int32)
 
-def fastest(params: TMazeParams, goal: int) -> tuple[int, int, int]:
+    def episode_length(self, params: TMazeParams) -> int:
+        """The chamber, limbo, and 150 steps in the maze."""
+        return int(params.teleport_delay) + int(params.limbo_time) + 150
+
+    def memory_span(self, params: TMazeParams) -> int:
+        """From the cue, through limbo, to the end of an arm: at most 60 moves at level 4."""
+        return int(params.teleport_delay) + int(params.limbo_time) + 60
+
+
+def _fastest(params: TMazeParams, goal: int) -> tuple[int, int, int]:
     """The fastest way to a goal: (teleporter column, frame there, frame on the goal).
 
     Without limbo the player comes out in the column where he went in, so a step aside while the
@@ -259,7 +289,7 @@ def fastest(params: TMazeParams, goal: int) -> tuple[int, int, int]:
 
 
 def _best_score(params: TMazeParams, goal: int) -> float:
-    reaches, timeout = fastest(params, goal)[2], int(params.timeout_frames)
+    reaches, timeout = _fastest(params, goal)[2], int(params.timeout_frames)
     if timeout < 0 or reaches + 1 < timeout:
         return 1 - _STEP_COST * reaches
     return -_STEP_COST * max(0, timeout - 2)

@@ -16,7 +16,6 @@ LIMBO_COL = 140
 """The limbo cell is in the teleporter's row, so a player goes there by a shift of columns alone."""
 MAZE_COL = 94
 """The column where a player comes out of limbo."""
-LEVELS = 6
 LEVEL_ROWS = 11
 """Rows from one level's T to the next."""
 LEFT_WALL = np.array([84, 79, 72, 59, 39, 3])
@@ -61,7 +60,7 @@ WALL_BITS, PAD_BITS, TELEPORTER_BITS = 3, 7, 11
 """Four bits from here on: which neighbours are a wall, a pad, a teleporter."""
 
 VIEW_BLANK, VIEW_WALL, VIEW_MARK, VIEW_DIRT = range(4)
-"""Two bits a cell: a mark is a pad or the teleporter, which look alike."""
+"""Two bits per cell: a mark is a pad or the teleporter, which look alike."""
 LOW_BITS = np.uint32(sum(1 << 2 * col for col in range(VIEW_COLS)))
 """The lower bit of each cell in a row of the view."""
 

@@ -7,28 +7,28 @@ from typing import Any
 import jax
 import numpy as np
 
-from longpass.envs._environment import Environment
+from longpass.envs._environment import AnyEnvironment
 from longpass.envs._episode import Episode
-from longpass.envs._palette import paint
+from longpass.envs._palette import paint_boards
 
 MOST_STEPS = 4096
 """Episodes without a time limit are cut here."""
 _CELL = 14  # pixels
 _CAPTION = 34
-_TILE = 4  # pixels of a unit of memory
+_TILE = 4  # pixels per unit of memory
 
 
-def until_the_end(episode: Episode[Any]) -> Episode[Any]:
-    """The episode without the frames that repeat its last."""
+def cut_after_end(episode: Episode[Any]) -> Episode[Any]:
+    """Leave out the frames after the end of an episode, which repeat its last one."""
     ends = np.flatnonzero(episode.over)
     last = int(ends[0]) if len(ends) else len(episode) - 1
     fields = (getattr(episode, field.name) for field in dataclasses.fields(episode))
     return Episode(*jax.tree.map(lambda x: x[: last + 1], tuple(fields)))
 
 
-def write(
+def write_film(
     path: Path,
-    env: Environment[Any, Any, Any],
+    env: AnyEnvironment,
     params: Any,
     episode: Episode[Any],
     fps: float,
@@ -36,7 +36,14 @@ def write(
 ) -> None:
     """Write an episode as a GIF, with its phase, frame number and score under the board.
 
-    `beside`: arrays [frames or more, size], each drawn as a tile of its own beside the board.
+    **Arguments:**
+
+    - `path`: the file, which ends in .gif.
+    - `env`: the environment.
+    - `params`: its parameters.
+    - `episode`: what to show.
+    - `fps`: frames per second.
+    - `beside`: arrays of shape (frames or more, size), each drawn as a tile beside the board.
     """
     from PIL import Image, ImageDraw
 
@@ -44,7 +51,7 @@ def write(
         raise ValueError(f"out is {str(path)!r}: films are written as .gif files")
     scores = np.cumsum(episode.rewards)
     pictures = []
-    for frame, board in enumerate(paint(env.name, episode.boards)):
+    for frame, board in enumerate(paint_boards(env, episode.boards)):
         state = jax.tree.map(lambda x, frame=frame: x[frame], episode.states)
         cells = board.repeat(_CELL, 0).repeat(_CELL, 1)
         cells = np.concatenate([cells, _tiles(beside, frame, len(cells))], axis=1)
@@ -64,7 +71,7 @@ def write(
 
 
 def _tiles(parts: list[np.ndarray] | None, frame: int, height: int) -> np.ndarray:
-    """What each part holds at a frame, [height, width, 3]: blue below its own mean, red above."""
+    """The values of each part at a frame, [height, width, 3]: blue below their mean, red above."""
     if not parts:
         return np.zeros((height, 0, 3), np.uint8)
     side = int(np.ceil(np.sqrt(max(part.shape[1] for part in parts))))

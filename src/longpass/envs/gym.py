@@ -1,4 +1,4 @@
-"""The three worlds for Gymnasium. Importing this module registers them.
+"""The worlds for Gymnasium. Importing this module registers them.
 
     import gymnasium
     import longpass.envs.gym
@@ -7,7 +7,7 @@
     envs = gymnasium.make_vec("longpass/TMaze-v0", num_envs=256)
 
 or, with no import of ours, `gymnasium.make("longpass.envs.gym:longpass/TMaze-v0")`. Keyword
-arguments are the fields of the environment's parameter record.
+arguments are the parameters of the world.
 
 The vector version is one compiled step of all copies. A copy whose episode ends begins the next
 one in the same step (Gymnasium's `AutoresetMode.SAME_STEP`): its last frame is in
@@ -29,32 +29,32 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from longpass import _checks
-from longpass.envs._cued_catch import CuedCatch, CuedCatchParams
-from longpass.envs._environment import Action, AutoReset, Environment
-from longpass.envs._palette import paint
-from longpass.envs._sequence_recall import SequenceRecall, SequenceRecallParams
-from longpass.envs._t_maze import TMaze, TMazeParams
+from longpass.envs import _registry
+from longpass.envs._environment import Action, AnyEnvironment, AutoReset
+from longpass.envs._palette import paint_boards
 
-_WORLDS: dict[str, tuple[Environment[Any, Any, Any], type]] = {
-    "CuedCatch": (CuedCatch(), CuedCatchParams),
-    "TMaze": (TMaze(), TMazeParams),
-    "SequenceRecall": (SequenceRecall(), SequenceRecallParams),
-}
-_CELL = 16  # pixels of a cell in a rendered picture
+_CELL = 16  # pixels per cell of a rendered picture
 
 
-def _spaces(env: Environment[Any, Any, Any]) -> tuple[spaces.Box, spaces.Discrete]:
+def _spaces(env: AnyEnvironment) -> tuple[spaces.Box, spaces.Discrete]:
     shape = env.observation_space().shape
     return spaces.Box(0, 1, shape, np.uint8), spaces.Discrete(env.action_space().n)
 
 
-def _picture(env: Environment[Any, Any, Any], state: Any, params: Any) -> np.ndarray:
-    board = paint(env.name, np.asarray(env.board(state, params)))
+def _picture(env: AnyEnvironment, state: Any, params: Any) -> np.ndarray:
+    board = paint_boards(env, np.asarray(env.board(state, params)))
     return board.repeat(_CELL, 0).repeat(_CELL, 1)
 
 
-class World(gymnasium.Env):
-    """One copy of a world."""
+class SingleWorld(gymnasium.Env):
+    """One copy of a world.
+
+    **Arguments:**
+
+    - `world`: its name in the registry, such as "t-maze".
+    - `render_mode`: "rgb_array", "ansi" or None.
+    - `params`: parameters of the world.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
         "render_modes": ["rgb_array", "ansi"],
@@ -64,10 +64,9 @@ class World(gymnasium.Env):
     def __init__(self, world: str, render_mode: str | None = None, **params: Any):
         if render_mode is not None:
             _checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
-        self._world, record = _WORLDS[world]
-        self._params = record(**params)
+        self._env, self._params = _registry.make(world, **params)
         self.render_mode = render_mode
-        self.observation_space, self.action_space = _spaces(self._world)
+        self.observation_space, self.action_space = _spaces(self._env)
         self._state: Any = None
 
     def reset(
@@ -78,12 +77,12 @@ class World(gymnasium.Env):
         self._key = jax.random.key(int(self.np_random.integers(2**32)))
         self._key, key = jax.random.split(self._key)
         hidden = (options or {}).get("hidden")
-        observation, self._state = self._world.reset(key, self._params, hidden)
+        observation, self._state = self._env.reset(key, self._params, hidden)
         return np.asarray(observation), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self._key, key = jax.random.split(self._key)
-        observation, self._state, reward, terminated, truncated, info = self._world.step(
+        observation, self._state, reward, terminated, truncated, info = self._env.step(
             key, self._state, action, self._params
         )
         return (
@@ -97,14 +96,22 @@ class World(gymnasium.Env):
     def render(self) -> Any:
         """The board as a picture [height, width, 3], or as lines of characters."""
         if self.render_mode == "ansi":
-            return self._world.text(self._state, self._params)
+            return self._env.text(self._state, self._params)
         if self.render_mode == "rgb_array":
-            return _picture(self._world, self._state, self._params)
+            return _picture(self._env, self._state, self._params)
         return None
 
 
 class VectorWorld(VectorEnv):
-    """Many copies of a world, stepped as one."""
+    """Many copies of a world, stepped as one.
+
+    **Arguments:**
+
+    - `world`: its name in the registry, such as "t-maze".
+    - `num_envs`: how many copies.
+    - `render_mode`: "rgb_array" or None.
+    - `params`: parameters of the world.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
         "render_modes": ["rgb_array"],
@@ -117,11 +124,10 @@ class VectorWorld(VectorEnv):
     ):
         if render_mode is not None:
             _checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
-        self._world, record = _WORLDS[world]
-        self._params = record(**params)
+        self._env, self._params = _registry.make(world, **params)
         self.render_mode = render_mode
         self.num_envs = _checks.positive_int("num_envs", num_envs)
-        self.single_observation_space, self.single_action_space = _spaces(self._world)
+        self.single_observation_space, self.single_action_space = _spaces(self._env)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._state: Any = None
@@ -133,7 +139,7 @@ class VectorWorld(VectorEnv):
         super().reset(seed=seed)
         self._key = jax.random.key(int(self.np_random.integers(2**32)))
         self._key, observations, self._state = _vector_reset(
-            self._world, self.num_envs, self._key, self._params
+            self._env, self.num_envs, self._key, self._params
         )
         return np.asarray(observations), {}
 
@@ -144,13 +150,13 @@ class VectorWorld(VectorEnv):
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise ValueError(
                 f"actions has shape {actions.shape} and dtype {actions.dtype}: it must be "
-                f"{self.num_envs} whole numbers, one a copy"
+                f"{self.num_envs} whole numbers, one per copy"
             )
         if actions.min() < 0 or actions.max() >= len(Action):
             wrong = actions[(actions < 0) | (actions >= len(Action))][0]
             raise ValueError(f"action is {wrong}: it must be 0 to {len(Action) - 1}")
         self._key, (observations, self._state, rewards, terminated, truncated, info) = _vector_step(
-            self._world, self._key, self._state, actions, self._params
+            self._env, self._key, self._state, actions, self._params
         )
         infos: dict[str, Any] = {name: np.asarray(x) for name, x in info.items()}
         infos |= {f"_{name}": np.ones(self.num_envs, bool) for name in info}
@@ -171,35 +177,34 @@ class VectorWorld(VectorEnv):
         if self.render_mode is None:
             return None
         states = (jax.tree.map(lambda x, i=i: x[i], self._state) for i in range(self.num_envs))
-        return tuple(_picture(self._world, state, self._params) for state in states)
+        return tuple(_picture(self._env, state, self._params) for state in states)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _vector_reset(env: Environment[Any, Any, Any], count: int, key: Any, params: Any) -> Any:
+def _vector_reset(env: AnyEnvironment, count: int, key: Any, params: Any) -> Any:
     keys = jax.random.split(key, 1 + count)
     observations, states = jax.vmap(env.reset, in_axes=(0, None))(keys[1:], params)
     return keys[0], observations, states
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _vector_step(
-    env: Environment[Any, Any, Any], key: Any, states: Any, actions: Any, params: Any
-) -> Any:
+def _vector_step(env: AnyEnvironment, key: Any, states: Any, actions: Any, params: Any) -> Any:
     keys = jax.random.split(key, 1 + actions.shape[0])
     step = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
     return keys[0], step(keys[1:], states, actions, params)
 
 
-def _register() -> None:
-    for world in _WORLDS:
-        name = f"longpass/{world}-v0"
-        if name not in gymnasium.registry:
+def register() -> None:
+    """Register all worlds with Gymnasium, as `World.gym_id` names them. It may be called again
+    when there are more worlds."""
+    for world in _registry.WORLDS.values():
+        if world.gym_id not in gymnasium.registry:
             gymnasium.register(
-                id=name,
-                entry_point="longpass.envs.gym:World",
+                id=world.gym_id,
+                entry_point="longpass.envs.gym:SingleWorld",
                 vector_entry_point="longpass.envs.gym:VectorWorld",
-                kwargs={"world": world},
+                kwargs={"world": world.name},
             )
 
 
-_register()
+register()

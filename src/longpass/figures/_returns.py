@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import t as student
 
-from longpass.agents import TASK_DEFAULTS, WORLDS, Config, conditioning, curve
+from longpass.agents import TASK_DEFAULTS, Config, conditioning, curve
 from longpass.figures import TOP, _style
 
 RECORDS = Path("results/agents")
@@ -78,7 +78,7 @@ def _identity(config: Config) -> str:
     about = config.about()
     about |= {name: float(value) for name, value in _parameters(config.hypers()).items()}
     if not config.gym:
-        about |= _parameters(WORLDS[config.task][1](**config.params))
+        about |= _parameters(config.world()[1])
     about.pop("dispatch")
     return str(sorted(about.items()))
 
@@ -108,8 +108,8 @@ def as_in_the_paper(config: Config, but: str | None = None) -> bool:
     rollouts, and with our usual conditioning of the network."""
     if config.gym:
         return False
-    record = WORLDS[config.task][1]
-    asked, paper = _parameters(record(**config.params)), _parameters(record())
+    env, params = config.world()
+    asked, paper = _parameters(params), _parameters(env.default_params)
     same = all(asked[name] == value for name, value in paper.items() if name != but)
     form = conditioning(config.network["family"], TASK_DEFAULTS[config.task].embedding)
     usual = all(config.network[name] == value for name, value in form.items())

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from matplotlib.axes import Axes
 
-from longpass import tasks
+from longpass import streams
 from longpass.figures import _style
 
 STEPS = 330
@@ -23,19 +23,19 @@ def draw(out: Path) -> list[Path]:
         figure = _style.new(9.0, 5.6)
         axes = figure.subplots(len(TITLES), 1)
         for ax, (name, title) in zip(axes, TITLES.items(), strict=True):
-            _panel(ax, tasks.make(name), title)
+            _panel(ax, streams.make(name), title)
         axes[-1].set_xlabel("step of one stream")
         return _style.save(figure, out, "piano-roll")
 
 
-def _panel(ax: Axes, task: tasks.Task, title: str) -> None:
-    _, stream = tasks.read(task, tasks.begin(task, jax.random.key(SEED)), STEPS)
+def _panel(ax: Axes, task: streams.Task, title: str) -> None:
+    _, stream = streams.read(task, streams.begin(task, jax.random.key(SEED)), STEPS)
     symbols, labels = np.asarray(stream.symbols), np.asarray(stream.labels)
     roll = symbols[None] == np.arange(len(task.alphabet))[:, None]
     ax.imshow(~roll, cmap="gray", aspect="auto", interpolation="nearest", vmin=0, vmax=1)
     for start in np.flatnonzero(stream.starts):
         ax.axvline(start - 0.5, color=_style.GREY, linewidth=0.8, linestyle=":")
-    for end in np.flatnonzero(labels != tasks.NO_LABEL):
+    for end in np.flatnonzero(labels != streams.NO_LABEL):
         ax.annotate(
             task.classes[labels[end]],
             (end, -0.5),
@@ -50,7 +50,7 @@ def _panel(ax: Axes, task: tasks.Task, title: str) -> None:
     ax.set_title(f"{title} (red: the class, where a sequence ends)", pad=14)
 
 
-def _mark(ax: Axes, task: tasks.Task, symbols: np.ndarray) -> None:
+def _mark(ax: Axes, task: streams.Task, symbols: np.ndarray) -> None:
     """Show what the class depends on."""
     if "X" in task.alphabet:
         rows = [task.alphabet.index(marker) for marker in "XY"]
@@ -58,9 +58,9 @@ def _mark(ax: Axes, task: tasks.Task, symbols: np.ndarray) -> None:
             ax.plot(step, symbols[step], "o", color=_style.BLUE, markersize=4)
         return
     text = "".join(task.alphabet[symbol] for symbol in symbols)
-    for marker, words in zip("XY", tasks.WORDS, strict=True):
+    for marker, words in zip("XY", streams.WORDS, strict=True):
         for word in words:
-            spelt = "".join(letter * tasks.HOLD for letter in word)
+            spelt = "".join(letter * streams.HOLD for letter in word)
             at = text.find(spelt)
             while at >= 0:
                 ax.axvspan(at - 0.5, at + len(spelt) - 0.5, color=_style.SKY, alpha=0.45, lw=0)

@@ -7,20 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from longpass.envs import (
-    CuedCatch,
     CuedCatchHidden,
-    CuedCatchParams,
-    Environment,
     HashedSpeckle,
-    SequenceRecall,
     SequenceRecallHidden,
-    SequenceRecallParams,
-    TMaze,
     TMazeHidden,
-    TMazeParams,
-    paint,
-    perfect_actions,
-    play,
+    make,
+    paint_boards,
+    play_episode,
 )
 from longpass.figures import _style
 
@@ -29,49 +22,43 @@ _LINE = "0.25"
 
 def draw(out: Path) -> list[Path]:
     """Write tasks.png and tasks.svg into `out`."""
-    catch_hidden = CuedCatchHidden(
-        jnp.array([0, 1, 1, 0], jnp.int8), jnp.array([2] * 101, jnp.int8)
-    )
-    maze_hidden = TMazeHidden(jnp.int8(1), HashedSpeckle(jnp.array([1, 2], jnp.uint32)))
-    recall_hidden = SequenceRecallHidden(jnp.array([3, 1, 2, 4], jnp.int8))
-    # (environment, parameters, hidden draws, {what a frame shows: its number})
-    tasks: list[tuple[Environment[Any, Any, Any], Any, Any, dict[str, int]]] = [
-        (
-            CuedCatch(),
-            CuedCatchParams(),
-            catch_hidden,
+    catch = CuedCatchHidden(jnp.array([0, 1, 1, 0], jnp.int8), jnp.array([2] * 101, jnp.int8))
+    maze = TMazeHidden(jnp.int8(1), HashedSpeckle(jnp.array([1, 2], jnp.uint32)))
+    recall = SequenceRecallHidden(jnp.array([3, 1, 2, 4], jnp.int8))
+    # World: (hidden draws, {what a frame shows: its number})
+    worlds: dict[str, tuple[Any, dict[str, int]]] = {
+        "cued-catch": (
+            catch,
             {"teaching: this cue, bottom ball": 15, "trial: which ball was it?": 48},
         ),
-        (
-            TMaze(),
-            TMazeParams(),
-            maze_hidden,
+        "t-maze": (
+            maze,
             {
                 "chamber: the cue says right": 49,
                 "limbo: nothing to see": 150,
                 "maze: the right goal is near": 387,
             },
         ),
-        (
-            SequenceRecall(),
-            SequenceRecallParams(),
-            recall_hidden,
+        "sequence-recall": (
+            recall,
             {"demonstration: one light is on": 60, "recall: the first light found": 365},
         ),
-    ]
+    }
     with _style.styled():
         figure = _style.new(7.2, 8.0)
-        strips: Any = figure.subfigures(len(tasks), 1, height_ratios=[32, 25, 43])
-        for strip, (env, params, hidden, frames) in zip(strips, tasks, strict=True):
+        strips: Any = figure.subfigures(len(worlds), 1, height_ratios=[32, 25, 43])
+        for strip, (name, (hidden, frames)) in zip(strips, worlds.items(), strict=True):
+            env, params = make(name)
             strip.suptitle(env.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-            episode = play(env, params, hidden, perfect_actions(env, params, hidden))
+            episode = play_episode(env, params, hidden, env.perfect_actions(params, hidden))
             axes = strip.subplots(1, len(frames))
             for axis, (title, frame) in zip(axes, frames.items(), strict=True):
-                _board(axis, paint(env.name, episode.boards[frame]), f"{title} (frame {frame})")
+                board = paint_boards(env, episode.boards[frame])
+                _draw_board(axis, board, f"{title} (frame {frame})")
         return _style.save(figure, out, "tasks")
 
 
-def _board(axis: Any, colours: np.ndarray, title: str) -> None:
+def _draw_board(axis: Any, colours: np.ndarray, title: str) -> None:
     """One board as squares, thin lines between them."""
     rows, cols = colours.shape[:2]
     axis.imshow(colours, interpolation="nearest", extent=(0, cols, rows, 0))

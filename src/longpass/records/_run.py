@@ -6,7 +6,7 @@ through `train_run`, and leave lines of one form: `event` says what a line is.
 | event | when | keys |
 |---|---|---|
 | `begin` | once, first | `kind`, `settings`, provenance |
-| `progress` | after each call of a training that reports progress | `updates` and what is measured |
+| `progress` | after each call of a compiled program | `updates` and what is measured |
 | `resume` | a run continues | `updates`, provenance |
 | `diverged` | a loss is no longer finite | `updates`, `what` |
 | `round` | a member of a population finished a round | `round`, `updates`, `mean` ... |

@@ -1,4 +1,4 @@
-"""Sequence classification, whole: tasks, settings, learners, training, plans and sweeps (section 5.1)."""
+"""Sequence classification (section 5.1): tasks, settings, learners, training, sweeps."""
 
 import lazy_loader
 

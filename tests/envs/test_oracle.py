@@ -1,9 +1,8 @@
-"""Random play against the slow games of `env_oracle.py`: boards, planes, rewards and ends."""
+"""Random play against the slow games of `oracle.py`: boards, planes, rewards and ends."""
 
 import dataclasses
 import functools
 
-import env_oracle as oracle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,8 +20,9 @@ from longpass.envs import (
     TMaze,
     TMazeHidden,
     TMazeParams,
-    play,
+    play_episode,
 )
+from tests.envs import oracle
 
 SEEDS = range(5)
 PER_SEED = 40
@@ -48,7 +48,7 @@ def compare(env, params, hidden, game, actions):
         if ended:
             break
     steps = len(boards) - 1
-    episode = play(env, params, hidden, actions[:steps])
+    episode = play_episode(env, params, hidden, actions[:steps])
     theirs = np.array(boards).view(np.uint32).reshape(steps + 1, env.rows, env.cols)
     different = np.argwhere(theirs != episode.boards)
     assert different.size == 0, (

@@ -154,7 +154,7 @@ def test_a_time_out_is_an_end_unless_asked_otherwise(env):
     _, faithful = roll(env, params, KEY, actions)
     assert faithful[3].any()
     assert not faithful[4].any()
-    if env.name == "cued_catch":
+    if env.name == "cued-catch":
         assert not faithful[5]["timed_out"].any()
         return
     assert faithful[5]["timed_out"].any()

@@ -20,7 +20,9 @@ from longpass.envs import (
     TMaze,
     TMazeHidden,
     TMazeParams,
-    play,
+    make,
+    names,
+    play_episode,
 )
 
 KEY = jax.random.key(0)
@@ -70,8 +72,9 @@ def test_values_of_the_wrong_kind(record, setting, value):
         record(**{setting: value})
 
 
-@pytest.mark.parametrize("env", [CuedCatch(), TMaze(), SequenceRecall()], ids=lambda e: e.name)
-def test_actions_outside_the_space(env):
+@pytest.mark.parametrize("name", names())
+def test_actions_outside_the_space(name):
+    env, _ = make(name)
     _, state = env.reset(KEY)
     for stepper in (env, AutoReset(env)):
         wrong: list[Any] = [-1, 5, np.int64(7), jnp.int32(9)]
@@ -81,11 +84,12 @@ def test_actions_outside_the_space(env):
         with pytest.raises(TypeError, match="action is"):
             stepper.step(KEY, state, cast(Any, 0.5))
     with pytest.raises(ValueError, match="action is 5"):
-        play(env, env.default_params, state.hidden, [0, 5])
+        play_episode(env, env.default_params, state.hidden, [0, 5])
 
 
-@pytest.mark.parametrize("env", [CuedCatch(), TMaze(), SequenceRecall()], ids=lambda e: e.name)
-def test_in_compiled_code_they_count_as_staying(env):
+@pytest.mark.parametrize("name", names())
+def test_in_compiled_code_they_count_as_staying(name):
+    env, _ = make(name)
     _, state = env.reset(KEY)
     step = jax.jit(lambda action: env.step(KEY, state, action)[1])
     for action in (-1, 5, 99):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longpass.envs import find, replay
+from longpass.envs import find_episodes, replay_episode
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TAGS = {entry["file"]: entry["tags"] for entry in json.loads((GOLDEN / "index.json").read_text())}
@@ -15,10 +15,10 @@ TAGS = {entry["file"]: entry["tags"] for entry in json.loads((GOLDEN / "index.js
 
 @pytest.mark.parametrize("name", sorted(TAGS))
 def test_every_recorded_episode_is_equal(name):
-    outcome = replay(GOLDEN / name)
-    assert outcome.status == ("skipped" if TAGS[name] else "equal"), outcome.detail
+    result = replay_episode(GOLDEN / name)
+    assert result.status == ("skipped" if TAGS[name] else "equal"), result.detail
     for tag in TAGS[name]:
-        assert outcome.detail.startswith(tag)
+        assert result.detail.startswith(tag)
 
 
 def altered(tmp_path, name, **changes):
@@ -57,15 +57,15 @@ def at(place, value):
     ],
 )
 def test_a_difference_is_found_and_placed(tmp_path, change, where):
-    outcome = replay(altered(tmp_path, "cued_catch_02.npz", **change))
-    assert outcome.status == "different"
-    assert not outcome.ok
-    assert re.match(where, outcome.detail), outcome.detail
+    result = replay_episode(altered(tmp_path, "cued_catch_02.npz", **change))
+    assert result.status == "different"
+    assert not result.ok
+    assert re.match(where, result.detail), result.detail
 
 
 def test_rewards_may_differ_by_rounding(tmp_path):
     path = altered(tmp_path, "cued_catch_02.npz", rewards=lambda r: r + 5e-7)
-    assert replay(path).status == "equal"
+    assert replay_episode(path).status == "equal"
 
 
 def settings(**changes):
@@ -94,19 +94,19 @@ def settings(**changes):
     ],
 )
 def test_files_that_cannot_be_played(tmp_path, change, message):
-    outcome = replay(altered(tmp_path, "cued_catch_02.npz", **change))
-    assert outcome.status == "unreadable"
-    assert message in outcome.detail
+    result = replay_episode(altered(tmp_path, "cued_catch_02.npz", **change))
+    assert result.status == "unreadable"
+    assert message in result.detail
 
 
 def test_a_speckle_of_another_world(tmp_path):
     path = altered(tmp_path, "t_maze_03.npz", speckle_shape=lambda _: np.array([5, 5]))
-    assert "speckle has shape (5, 5)" in replay(path).detail
+    assert "speckle has shape (5, 5)" in replay_episode(path).detail
 
 
 def test_noise_is_not_in_the_record(tmp_path):
     path = altered(tmp_path, "cued_catch_02.npz", params=settings(reward_sigma=0.1))
-    assert replay(path).status == "skipped"
+    assert replay_episode(path).status == "skipped"
 
 
 def test_damaged_files(tmp_path):
@@ -122,20 +122,20 @@ def test_damaged_files(tmp_path):
     }.items():
         path = tmp_path / name
         path.write_bytes(content)
-        outcome = replay(path)
-        assert outcome.status == "unreadable"
-        assert "damaged" in outcome.detail
-        assert "pickle" not in outcome.detail, "never advise to unpickle"
-    assert replay(tmp_path / "nothing.npz").detail == "there is no such file"
+        result = replay_episode(path)
+        assert result.status == "unreadable"
+        assert "damaged" in result.detail
+        assert "pickle" not in result.detail, "never advise to unpickle"
+    assert replay_episode(tmp_path / "nothing.npz").detail == "there is no such file"
 
 
 def test_an_array_alone_is_not_an_episode(tmp_path):
     np.save(tmp_path / "one.npy", np.arange(3))
-    assert "not an .npz file" in replay(tmp_path / "one.npy").detail
+    assert "not an .npz file" in replay_episode(tmp_path / "one.npy").detail
 
 
 def test_folders_and_files(tmp_path):
-    assert len(find([GOLDEN])) == len(TAGS)
-    assert find([GOLDEN / "t_maze_00.npz"]) == [GOLDEN / "t_maze_00.npz"]
+    assert len(find_episodes([GOLDEN])) == len(TAGS)
+    assert find_episodes([GOLDEN / "t_maze_00.npz"]) == [GOLDEN / "t_maze_00.npz"]
     with pytest.raises(ValueError, match=r"has no \.npz files"):
-        find([tmp_path])
+        find_episodes([tmp_path])

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import longpass.envs.gym
-from longpass.envs import CuedCatch, perfect_actions
+from longpass.envs import WORLDS, CuedCatch
 
 IDS = ("longpass/CuedCatch-v0", "longpass/TMaze-v0", "longpass/SequenceRecall-v0")
 # Gymnasium types what an environment returns more loosely than ours is.
@@ -21,6 +21,10 @@ SHORT: dict[str, dict[str, Any]] = {
     IDS[1]: {"timeout_frames": 12},
     IDS[2]: {"timeout_frames": 12},
 }
+
+
+def test_every_world_has_an_id():
+    assert set(IDS) <= {world.gym_id for world in WORLDS.values()} <= set(gymnasium.registry)
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -55,7 +59,7 @@ def test_hidden_draws_by_hand():
     world, params = CuedCatch(), env.unwrapped._params
     _, state = world.reset(jax.random.key(5), params)
     env.reset(seed=0, options={"hidden": state.hidden})
-    steps = [env.step(action) for action in perfect_actions(world, params, state.hidden)]
+    steps = [env.step(action) for action in world.perfect_actions(params, state.hidden)]
     assert sum(reward for _, reward, *_ in steps) == 3.0
     assert steps[-1][2]
 
@@ -103,7 +107,11 @@ def test_bad_settings():
     with pytest.raises(ValueError, match="actions has shape"):
         envs.step(np.zeros(3, int))
     with pytest.raises(ValueError, match="render_mode"):
-        longpass.envs.gym.World("TMaze", render_mode="human")
+        longpass.envs.gym.SingleWorld("t-maze", render_mode="human")
+    with pytest.raises(ValueError, match="name is 'TMaze': it must be one of 'cued-catch'"):
+        longpass.envs.gym.SingleWorld("TMaze")
+    with pytest.raises(TypeError, match="'speed' is not a parameter of t-maze"):
+        make(IDS[1], speed=3)
 
 
 def test_rendering():

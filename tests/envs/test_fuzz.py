@@ -1,4 +1,4 @@
-"""Five thousand random episodes a game, with the paper's settings: what holds in all of them."""
+"""Five thousand random episodes per world, with the paper's settings: what holds in all of them."""
 
 import functools
 
@@ -16,7 +16,7 @@ COPIES = 5000
 def fuzz(env, steps, key):
     """Random play without reset. Per copy: end, return, bonuses, broken rules, last state."""
     params = env.default_params
-    place = {"cued_catch": catch_place, "t_maze": maze_place, "sequence_recall": recall_place}
+    place = {"cued-catch": catch_place, "t-maze": maze_place, "sequence-recall": recall_place}
     keys = jax.random.split(key, COPIES + 1)
     _, states = jax.vmap(lambda key: env.reset(key, params))(keys[1:])
     zero = jnp.zeros(COPIES)
@@ -65,7 +65,7 @@ def played():
 
 
 def test_cued_catch(played):
-    _, total, _, broken, length = played["cued_catch"]
+    _, total, _, broken, length = played["cued-catch"]
     assert not broken.any()
     assert (length == 739).all()
     assert ((total >= 0) & (total <= 60) & (total == np.round(total))).all()
@@ -74,7 +74,7 @@ def test_cued_catch(played):
 
 
 def test_t_maze(played):
-    state, total, bonus, broken, length = played["t_maze"]
+    state, total, bonus, broken, length = played["t-maze"]
     assert not broken.any()
     assert (state.paid == (bonus != 0)).all()
     # A goal costs a frame less than the last but one; running out of time costs all but two.
@@ -85,7 +85,7 @@ def test_t_maze(played):
 
 
 def test_sequence_recall(played):
-    state, total, bonus, broken, length = played["sequence_recall"]
+    state, total, bonus, broken, length = played["sequence-recall"]
     assert not broken.any()
     assert ((length >= 373) & (length <= 1000)).all()
     assert ((state.slot == 4) | (length == 1000)).all()

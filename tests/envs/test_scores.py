@@ -17,15 +17,14 @@ from longpass.envs import (
     TMaze,
     TMazeHidden,
     TMazeParams,
-    perfect_actions,
-    play,
+    play_episode,
 )
 
 
 def earned(env, params, hidden):
     """(return, steps) of the perfect player, who must be at the end exactly when it comes."""
-    actions = perfect_actions(env, params, hidden)
-    episode = play(env, params, hidden, actions)
+    actions = env.perfect_actions(params, hidden)
+    episode = play_episode(env, params, hidden, actions)
     np.testing.assert_array_equal(np.flatnonzero(episode.over), [len(actions)])
     return episode.rewards.sum(dtype=np.float64), len(actions)
 

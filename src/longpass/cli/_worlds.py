@@ -1,0 +1,40 @@
+"""The worlds as subcommands: one per entry of the registry, with a flag for each parameter."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+import tyro
+
+from longpass.envs import WORLDS
+
+if TYPE_CHECKING:
+    from longpass.envs import AnyEnvironment, Params
+
+    WorldParams = Params
+else:
+    WorldParams = Union[  # noqa: UP007
+        tuple(
+            Annotated[world.load_params(), tyro.conf.subcommand(world.name)]
+            for world in WORLDS.values()
+        )
+    ]
+
+
+def environment_of(params: "WorldParams") -> "AnyEnvironment":
+    """The environment that has these parameters."""
+    (world,) = (world for world in WORLDS.values() if world.load_params() is type(params))
+    return world.load_environment()
+
+
+def recorded_params(params: Any) -> dict[str, Any]:
+    """The parameters as the settings of a run record them: `truncate_at_timeout` only if set."""
+    values = dataclasses.asdict(params)
+    if not params.truncate_at_timeout:
+        values.pop("truncate_at_timeout", None)
+    return values
+
+
+def changed_params(params: Any) -> dict[str, Any]:
+    """The parameters that differ from their defaults."""
+    default = dataclasses.asdict(type(params)())
+    return {name: x for name, x in dataclasses.asdict(params).items() if x != default[name]}
