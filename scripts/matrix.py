@@ -143,9 +143,9 @@ def run_cell(interpreter: Path, version: str, versions: str, args: argparse.Name
     return Cell(full, versions, installed, result, ok)
 
 
-def print_table(cells: list[Cell]) -> None:
+def print_table(table: list[Cell]) -> None:
     """Print one line per environment."""
-    rows = [("Python", "versions", "installed", "result"), *(cell[:4] for cell in cells)]
+    rows = [("Python", "versions", "installed", "result"), *(cell[:4] for cell in table)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print(

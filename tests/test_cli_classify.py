@@ -7,7 +7,7 @@ import pytest
 
 from longpass.cli import _classify
 from longpass.results import Records
-from tests.test_cli import run
+from tests.helpers import run, run_longpass, start_longpass, stop_when_training
 
 TINY = ("--batch-size", 4, "--D", 8, "--k", 3, "--V", 3, "--M", 4, "--symbols", 4 * 2 * 512 * 3)
 
@@ -70,6 +70,29 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(capsys, tmp_path, monkey
     code, out, _ = run(capsys, *command, "--resume")
     assert json.loads(out) == resumed
     assert len(Records(tmp_path / "cut" / "runs.jsonl").read()) == 1
+
+
+@pytest.mark.slow
+def test_stopping_and_resuming_in_default_precision(tmp_path):
+    """As users run it. The process above has double precision, which once hid that a checkpoint
+    could not be loaded."""
+    command = ("classify", *TINY[:-1], 4 * 2 * 512 * 100, "--json", "--out")
+    code, out, err = run_longpass(*command, tmp_path / "whole")
+    assert code == 0, err
+    whole = json.loads(out)
+    with start_longpass(*command, tmp_path / "cut") as process:
+        stop_when_training(process)
+        out, err = process.communicate()
+    assert process.returncode == 130, err
+    assert out == ""
+    assert not Records(tmp_path / "cut" / "runs.jsonl").read()
+    code, out, err = run_longpass(*command, tmp_path / "cut", "--resume")
+    assert code == 0, err
+    resumed = json.loads(out)
+    for name in ("accuracy", "smoothed_accuracy", "sequences", "curve", "criterion"):
+        assert resumed[name] == whole[name]
+    with np.load(tmp_path / "cut" / "checkpoint.npz") as file:
+        assert not [name for name in file.files if file[name].dtype == np.float64]
 
 
 @pytest.mark.parametrize(

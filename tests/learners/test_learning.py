@@ -20,8 +20,8 @@ from longpass.learners import (
 )
 from longpass.memory import AbstractMemory
 from longpass.networks import ActorCritic
+from tests.helpers import QUICK_COMPILE
 from tests.learners.probes import RECALL, Clock, Probe, ProbeParams
-from tests.learners.test_probes import QUICK_COMPILE
 
 KEY = jax.random.key(0)
 quick_jit = functools.partial(jax.jit, compiler_options=QUICK_COMPILE)

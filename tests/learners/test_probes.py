@@ -9,14 +9,13 @@ import pytest
 
 from longpass.learners import AgentSettings, Hyper, Impala, conditioning
 from longpass.networks import ActorCritic
+from tests.helpers import QUICK_COMPILE
 from tests.learners.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
 
 FAMILIES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))
     for name in ("chain", "parallel", "lstm", "gru")
 ]
-# Programs of the tests run for a moment and compile for long.
-QUICK_COMPILE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 BLOCK, FAR = 2, 24
 # Each kind with its episodes' length: the bit is asked for within gradients' reach, and far beyond.
 KINDS = jnp.array([VALUE_ONLY, ACTION_ONLY, DELAYED, RECALL, RECALL], jnp.int32)

@@ -12,30 +12,12 @@ import jax
 import numpy as np
 import pytest
 
-from longpass._settings import AgentFields
-from longpass.cli._tasks import CuedCatchTask
-from longpass.learners import Config, Diverged, Run, configure, curve, load_network
+from longpass.learners import Config, Diverged, Run, curve, load_network
 from longpass.results import Checkpoints, Records
+from tests.learners.small_runs import CONFIG, DISPATCH
 
 # All runs here and those of the command line share one program, so they share a process.
 pytestmark = pytest.mark.xdist_group("runs")
-SHORT = CuedCatchTask(num_trials=3, initial_cue_duration=1, reward_free_trials=0)
-FIELDS = AgentFields(
-    pools=3,
-    pool_size=8,
-    viewport_size=4,
-    summary_size=8,
-    writer="slow",
-    envs=4,
-    rollout=20,
-    slices=2,
-    block_every=5,
-    lag=1,
-    seed=3,
-    dispatch=2,
-)
-CONFIG = configure("cued_catch", dataclasses.asdict(SHORT), FIELDS)
-DISPATCH = 2 * CONFIG.settings.steps
 FOUR = 4 * DISPATCH
 
 

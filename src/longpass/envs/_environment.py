@@ -3,7 +3,7 @@
 import abc
 import enum
 import functools
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from longpass import _checks
 from longpass.envs._spaces import Binary, Discrete
 
 
+@runtime_checkable
 class Params(Protocol):
     """What every record of parameters says."""
 

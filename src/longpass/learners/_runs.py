@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import numpy as np
@@ -24,6 +24,7 @@ class Diverged(ValueError):
     """A loss or a gradient is no longer a number."""
 
 
+@runtime_checkable
 class Trainer(Protocol):
     """What a run needs of what trains it: `Impala`, `HostImpala` or `RayImpala`."""
 

@@ -1,7 +1,7 @@
 """The seam between what is to be done and where: this machine's processes, or a cluster."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 class Job(NamedTuple):
@@ -28,6 +28,7 @@ class Update(NamedTuple):
     error: str | None = None
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Carries out jobs, in any order, each once; yields news of them until all are over.
 
