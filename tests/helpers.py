@@ -9,10 +9,13 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 from longpass.cli import main
+
+T = TypeVar("T")
 
 # A task and an agent that train in a moment.
 TASK = ("cued-catch", "--num-trials", "3", "--initial-cue-duration", "1", "--reward-free-trials")
@@ -23,6 +26,17 @@ SMALL = (*SMALL, "--writer", "slow", "--lag", "1", "--pools", "3")
 
 # How programs that run for a moment and compile for long are compiled quickly.
 QUICK_COMPILE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+def wrong(value: object) -> Any:
+    """A value of a wrong type, passed on purpose."""
+    return value
+
+
+def given(value: T | None) -> T:
+    """A value that must not be None."""
+    assert value is not None
+    return value
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:

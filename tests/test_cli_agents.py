@@ -96,7 +96,8 @@ def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
 def test_the_panel_tells_how_it_goes(trained):
     text = io.StringIO()
     console = Console(file=text, force_terminal=True, width=80)
-    metrics = dict.fromkeys(("entropy", "policy_loss", "baseline_loss", "gradient_norm"), 0.25)
+    names = ("entropy", "policy_loss", "baseline_loss", "gradient_norm")
+    metrics: dict[str, float] = dict.fromkeys(names, 0.25)
     scores = np.linspace(0.0, 1.0, 400, dtype=np.float32)
     with _panel.Panel(console, Config.load(trained), 1e6) as panel:
         for steps in (1000, 2000):

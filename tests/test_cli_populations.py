@@ -19,7 +19,7 @@ from longpass.learners import TASK_DEFAULTS, configure, curve
 from longpass.results import Records
 from longpass.search import Job, Population, Update, _choice, agent_preset, estimate_round
 from longpass.studies import _returns
-from tests.helpers import SMALL, TASK, count_shapes, run
+from tests.helpers import SMALL, TASK, count_shapes, given, run
 
 # Real rounds share their program with the tests of runs.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -29,7 +29,7 @@ class Here:
     """An engine in this process. What it is asked to do, it does by `work`."""
 
     def __init__(self, workers=None, work=None):
-        self.workers, self._work = 1, work
+        self.workers, self._work = 1, given(work)
 
     def carry_out(self, jobs):
         for job in jobs:
@@ -170,7 +170,7 @@ def records_of(folder, fields, task="cued_catch", values=None, ends=(30.0, 58.0)
     """A run's folder: its return goes evenly from one end to the other in 100 `count` episodes."""
     folder.mkdir(parents=True)
     configure(task, values or {}, fields).save(folder)
-    returns = np.linspace(*ends, count)
+    returns = np.linspace(ends[0], ends[1], count)
     lines = [
         {"updates": n, "episodes": 100 * (n + 1), "return_100": mean, "return_3000": mean}
         for n, mean in enumerate(returns.tolist())
@@ -240,7 +240,7 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
         records_of(tmp_path / str(seed), chain(seed), ends=(end, end))
     axis = Figure().subplots()
     _returns.draw_runs(axis, _returns.find(tmp_path), 4000.0, "chain", True, color="k")
-    corners = axis.collections[0].get_paths()[0].vertices[:, 1]
+    corners = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 1]
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (corners.min(), corners.max()) == pytest.approx((low, high))
 

@@ -46,6 +46,7 @@ class Counter(AbstractMemory):
         return count, jnp.stack([count, x[0]])
 
     def unroll(self, state, xs, starts=None, block_every=None):
+        assert starts is not None
         return jax.lax.scan(lambda state, inputs: self.step(state, *inputs), state, (xs, starts))
 
 
@@ -127,8 +128,8 @@ SIZES = {"pools": 3, "pool_size": 8, "viewport_size": 4, "summary_size": 8, "siz
 HYPER = Hyper(learning_rate=1e-2)
 
 
-def small(family="chain", writer="learned", **more):
-    return ActorCritic(family, (1, 1, 4), writer=writer, **SIZES, **more, key=KEY)
+def small(**more):
+    return ActorCritic("chain", (1, 1, 4), **SIZES, **more, key=KEY)
 
 
 PARAMS = ProbeParams(RECALL, 5)

@@ -1,6 +1,7 @@
 """The fast learner is the plain one, a group is its runs, and a run goes on as if never stopped."""
 
 import dataclasses
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ from longpass.learners import _group as group_module
 from longpass.learners._forms import Slots
 from longpass.learners._truncated import IN_A_ROW, Shape, Until, _count, draw, new_tally
 from longpass.results import Checkpoints
+from tests.helpers import given
 
 SMALL = StreamSettings(batch_size=3, learning_rate=3e-3, epsilon=1e-4, M=5, seed=4, truncation=8)
 POOLED = dataclasses.replace(SMALL, D=9, k=4, V=3, b=1.7)
@@ -111,7 +113,8 @@ def test_more_labels_than_slots_are_all_learned_from(monkeypatch):
     monkeypatch.setattr(
         group_module, "begin", lambda task, key: tasks.begin(task, jax.random.key(0))
     )
-    group_module._begin_streams.clear_cache()
+    streams = cast(Any, group_module._begin_streams)
+    streams.clear_cache()
     try:
         _, plain, _ = plainly(settings, 1, jnp.float64)
         group = Group([settings], jnp.float64)
@@ -120,24 +123,19 @@ def test_more_labels_than_slots_are_all_learned_from(monkeypatch):
         assert group.state[0].tally.sequences[0] % settings.batch_size == 0
         np.testing.assert_allclose(group.state[0].weights[0], plain.weights, atol=1e-9)
     finally:
-        group_module._begin_streams.clear_cache()
+        streams.clear_cache()
 
 
 @pytest.mark.parametrize("memory", ["chain", "lstm"])
 def test_a_group_is_its_runs(memory):
     """Runs of one shape differ in seed, learning rate, epsilon and base."""
-    own = {"D": 6} | ({"k": 4, "V": 3} if memory == "chain" else {})
-    runs = [
-        StreamSettings(
-            memory=memory, truncation=16, batch_size=4, M=5, symbols=64 * 512, **own, **more
-        )
-        for more in (
-            {"seed": 1, "learning_rate": 1e-3, "epsilon": 1e-6},
-            {"seed": 2, "learning_rate": 1e-2, "epsilon": 1e-3}
-            | ({"b": 1.5} if memory == "chain" else {}),
-            {"seed": 1, "learning_rate": 1e-5, "epsilon": 1e-6},
-        )
-    ]
+    one = StreamSettings(memory=memory, truncation=16, batch_size=4, M=5, symbols=64 * 512, D=6)
+    other = dataclasses.replace(one, seed=2, learning_rate=1e-2, epsilon=1e-3)
+    if memory == "chain":
+        one = dataclasses.replace(one, k=4, V=3)
+        other = dataclasses.replace(other, k=4, V=3, b=1.5)
+    one = dataclasses.replace(one, seed=1, learning_rate=1e-3, epsilon=1e-6)
+    runs = [one, other, dataclasses.replace(one, learning_rate=1e-5)]
     together = Group(runs, jnp.float64)
     together.advance(1e9)
     scores = together.finish()
@@ -150,7 +148,7 @@ def test_a_group_is_its_runs(memory):
         (score,) = alone.finish()
         assert score.accuracy == pytest.approx(scores[n].accuracy)
         assert score.sequences == scores[n].sequences
-        np.testing.assert_allclose(score.curve, scores[n].curve)
+        np.testing.assert_allclose(np.array(score.curve), np.array(scores[n].curve))
     with pytest.raises(ValueError, match="one shape"):
         Group([runs[0], dataclasses.replace(runs[0], M=6)])
 
@@ -204,7 +202,7 @@ def test_a_run_that_diverges_says_when_and_spoils_no_other():
     assert first.accuracy is None
     assert first.smoothed_accuracy is None
     assert second.diverged is None
-    assert 0 <= second.accuracy <= 1
+    assert 0 <= given(second.accuracy) <= 1
     alone = Group([wild])
     alone.advance(1e9)
     assert alone.done
@@ -218,9 +216,10 @@ def test_held_out_sequences_change_nothing_and_are_counted_exactly():
     (first,) = group.finish()
     np.testing.assert_array_equal(group.state[0].weights, before)
     assert first == group.finish()[0]
-    assert (first.accuracy * 2560) % 1 == pytest.approx(0, abs=1e-3)
+    accuracy = given(first.accuracy)
+    assert (accuracy * 2560) % 1 == pytest.approx(0, abs=1e-3)
     # An untrained network is at chance: within five standard deviations of 1/4.
-    assert abs(first.accuracy - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 2560)
+    assert abs(accuracy - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 2560)
 
 
 def count(tally, outcomes, valid=None, limit=10**6):
