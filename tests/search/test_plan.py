@@ -81,7 +81,7 @@ def test_groups_have_every_run_once_and_one_shape_each():
         ({"symbols": 1e6 + 0.5}, "symbols is 1000000.5: it must be a whole number"),
     ],
 )
-def test_an_impossible_plan_is_refused(wrong, message):
+def test_an_impossible_plan_is_refused(wrong, message, unchecked_types):
     with pytest.raises((ValueError, TypeError), match=message):
         dataclasses.replace(PLAN, **wrong).check()
 
@@ -103,7 +103,7 @@ def test_an_impossible_plan_is_refused(wrong, message):
         ({"words_seed": 1}, "only the task subsequences has words"),
     ],
 )
-def test_impossible_settings_are_refused(wrong, message):
+def test_impossible_settings_are_refused(wrong, message, unchecked_types):
     with pytest.raises(ValueError, match=message):
         StreamSettings(**wrong).resolved()
 

@@ -106,7 +106,7 @@ def test_words_follow_their_rules(drawn):
         assert not set(x) & set(ys[0]), "the others differ in their letters"
 
 
-def test_words_can_be_chosen_by_seed():
+def test_words_can_be_chosen_by_seed(unchecked_types):
     assert tasks.draw_words(1) == tasks.draw_words(1)
     assert tasks.draw_words(1) != tasks.draw_words(2)
     ours, other = tasks.make("subsequences"), tasks.make("subsequences", 1)

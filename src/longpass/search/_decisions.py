@@ -45,7 +45,7 @@ class Decision:
 
 
 def decide(
-    scores: Sequence[Float[np.ndarray, " episodes"]], seed: int, round: int, p: float = 0.05
+    scores: Sequence[Float[np.ndarray, "_"]], seed: int, round: int, p: float = 0.05
 ) -> list[Decision]:
     """The decisions of all members at the end of a round, made before anyone copies.
 
