@@ -38,6 +38,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Environments are played for thousands of episodes: optimising their programs pays.
 _OPTIMISED = ROOT / "tests" / "envs"
+# Folders and files all of whose tests are slow; single tests elsewhere have the mark themselves.
+SLOW = (
+    "cluster",
+    "envs",
+    "networks",
+    "memory/test_batched.py",
+    "memory/test_concrete.py",
+    "memory/test_laws.py",
+    "test_cli_worlds.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark slow folders and files."""
+    slow = {ROOT / "tests" / name for name in SLOW}
+    for item in items:
+        if slow & {item.path, *item.path.parents}:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -30,6 +30,7 @@ def trained(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_train_says_what_came_of_it(trained, capsys):
     code, out, _ = run(
         capsys, "train", *TASK, *SMALL, "--steps", 900, "--out", trained, "--resume", "--json"
@@ -62,6 +63,7 @@ def test_flags_that_are_not_given_are_the_defaults_of_the_task():
     assert configure("sequence_recall", {}, AgentFields(lambda_=0.0)).settings.lambda_ == 0.0
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):
     begun = tmp_path / "run"
     shutil.copytree(trained, begun)
@@ -74,6 +76,7 @@ def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):
     assert "takes every setting of the agent from the run" in err
 
 
+@pytest.mark.slow
 def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
     """SIGTERM after the second call: the call is finished, saved, and the exit says stopped."""
     shown = []
@@ -93,6 +96,7 @@ def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+@pytest.mark.slow
 def test_the_panel_tells_how_it_goes(trained):
     text = io.StringIO()
     console = Console(file=text, force_terminal=True, width=80)
@@ -111,6 +115,7 @@ def test_the_panel_tells_how_it_goes(trained):
     assert quiet.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_evaluate(trained, capsys):
     code, out, _ = run(capsys, "evaluate", trained, "--episodes", 30, "--json")
     assert code == 0
@@ -121,6 +126,7 @@ def test_evaluate(trained, capsys):
     assert result["return_max"] == 3.0
 
 
+@pytest.mark.slow
 def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
     files = [tmp_path / name for name in ("policy.gif", "scripted.gif")]
     for path, policy in zip(files, (trained, "scripted"), strict=True):
@@ -138,6 +144,7 @@ def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
     assert "trained on cued_catch: it must be a run on t_maze" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["learning", "conditioning"])
 def test_figures_of_runs(trained, tmp_path, capsys, name):
     code, out, _ = run(capsys, "figure", name, trained, "--out", tmp_path, "--json")
@@ -150,6 +157,7 @@ def test_figures_of_runs(trained, tmp_path, capsys, name):
     assert label[name] in (tmp_path / f"{name}.svg").read_text()
 
 
+@pytest.mark.slow
 def test_any_gymnasium_environment(tmp_path, capsys):
     flags = ("--gym", "CartPole-v1", "--memory", "gru", "--size", "8", "--envs", "4")
     flags = (*flags, "--rollout", "20", "--block-every", "10", "--dispatch", "2")

@@ -29,6 +29,7 @@ class StopsAfter:
         pass
 
 
+@pytest.mark.slow
 def test_a_run_stopped_and_resumed_is_one_never_stopped(capsys, tmp_path, monkeypatch):
     code, out, _ = run(capsys, "classify", *TINY, "--out", tmp_path / "whole", "--json")
     assert code == 0

@@ -87,6 +87,7 @@ def here(monkeypatch):
     work_here(monkeypatch)
 
 
+@pytest.mark.slow
 def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
     folder, command, result = population
     assert (result["task"], result["return_max"], result["failed"]) == ("cued_catch", 3.0, 0)
@@ -111,6 +112,7 @@ def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
     assert code == 0
 
 
+@pytest.mark.slow
 def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
     folder, _, _ = population
     code, _, _ = run(capsys, "figure", "lineage", folder, "--out", tmp_path, "--json")
@@ -127,6 +129,7 @@ def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
         assert message in err
 
 
+@pytest.mark.slow
 def test_the_live_table_tells_how_it_goes(population):
     folder, _, _ = population
     plan = dataclasses.replace(_plan(folder), rounds=3)

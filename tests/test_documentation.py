@@ -50,6 +50,7 @@ def test_examples_run_as_they_stand(page, place):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_linear_memory_example(capsys):
     result = runpy.run_path(str(ROOT / "examples/linear_memory.py"))["main"]()
     assert result["pool chain"] < 1e-12
@@ -57,6 +58,7 @@ def test_linear_memory_example(capsys):
     assert "pool chain" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_successor_features_example():
     result = runpy.run_path(str(ROOT / "examples/successor_features.py"))["main"]()
     assert result["exact"] < 1e-12

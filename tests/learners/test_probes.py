@@ -12,6 +12,7 @@ from longpass.networks import ActorCritic
 from tests.helpers import QUICK_COMPILE
 from tests.learners.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
 
+pytestmark = pytest.mark.slow
 FAMILIES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))
     for name in ("chain", "parallel", "lstm", "gru")

@@ -18,7 +18,7 @@ from tests.helpers import given
 from tests.learners.small_runs import CONFIG, DISPATCH
 
 # All runs here and those of the command line share one program, so they share a process.
-pytestmark = pytest.mark.xdist_group("runs")
+pytestmark = [pytest.mark.xdist_group("runs"), pytest.mark.slow]
 FOUR = 4 * DISPATCH
 
 

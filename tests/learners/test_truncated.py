@@ -17,6 +17,7 @@ from longpass.learners._truncated import IN_A_ROW, Shape, Until, _count, draw, n
 from longpass.results import Checkpoints
 from tests.helpers import given
 
+pytestmark = pytest.mark.slow
 SMALL = StreamSettings(batch_size=3, learning_rate=3e-3, epsilon=1e-4, M=5, seed=4, truncation=8)
 POOLED = dataclasses.replace(SMALL, D=9, k=4, V=3, b=1.7)
 CASES = {

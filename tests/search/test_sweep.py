@@ -44,6 +44,7 @@ class FakeEngine:
             yield Update(job, 1.0, [], records=records)
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_path):
     """kill -9, twenty times; runs are made up, so that many of them finish between two kills."""
     script = Path(__file__).parent / "killed_sweep.py"
@@ -64,6 +65,7 @@ def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_
     )
 
 
+@pytest.mark.slow
 def test_real_runs_by_processes_are_those_of_the_run_alone(tmp_path):
     sweep = Sweep(dataclasses.replace(TINY, truncations=(2,), runs=1), tmp_path)
     for update in sweep.carry_out(LocalEngine(1)):
@@ -85,6 +87,7 @@ def test_real_runs_by_processes_are_those_of_the_run_alone(tmp_path):
     assert list(sweep.carry_out(LocalEngine(1))) == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_its_run_recorded_once(tmp_path):
     sweep = Sweep(dataclasses.replace(TINY, truncations=(2,), runs=1), tmp_path)
     news = sweep.carry_out(LocalEngine(1, work=toil))
