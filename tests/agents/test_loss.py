@@ -12,9 +12,9 @@ from longpass.agents import AgentSettings, Hyper, Impala, Moment, Rollout, _impa
 from longpass.agents import _loss as _learning
 from longpass.agents import _rollouts as _acting
 from longpass.memory import AbstractMemory
-from longpass.networks import ActorCritic, make_actor_critic
+from longpass.networks import ActorCritic
 from tests.agents.probes import RECALL, Clock, Probe, ProbeParams
-from tests.agents.test_probes import QUICK_COMPILE
+from tests.helpers import QUICK_COMPILE
 
 KEY = jax.random.key(0)
 quick_jit = functools.partial(jax.jit, compiler_options=QUICK_COMPILE)
@@ -39,6 +39,7 @@ class Counter(AbstractMemory):
         return count, jnp.stack([count, x[0]])
 
     def unroll(self, state, xs, starts=None, block_every=None):
+        assert starts is not None
         return jax.lax.scan(lambda state, inputs: self.step(state, *inputs), state, (xs, starts))
 
 
@@ -74,6 +75,7 @@ def counted(**options):
     return state, told.metrics.baseline_loss[1:]
 
 
+@pytest.mark.slow
 def test_a_counting_memory_counts_every_frame_of_every_episode():
     """The memory's count is the clock's, in acting and in learning, across rollouts, slices and
     starts inside them. The value is their difference, which is 1 everywhere: the memory counts a
@@ -85,12 +87,14 @@ def test_a_counting_memory_counts_every_frame_of_every_episode():
     np.testing.assert_array_equal(np.where(state.actors.start, 0, waiting), clock)
 
 
+@pytest.mark.slow
 def test_the_counting_probe_can_fail():
     """Without heed of starts the same probe finds a difference."""
     _, losses = counted(heeds_starts=False)
     assert np.all(losses > 1.0)
 
 
+@pytest.mark.slow
 def test_a_truncated_end_is_worth_its_last_frame():
     """The last frame of an episode that ran out of time is read in its own episode's memory."""
     settings = AgentSettings(envs=3, rollout=10, slices=1, block_every=2, stagger=9)
@@ -116,12 +120,8 @@ POOLS = {"num_pools": 3, "viewport_size": 4}
 HYPER = Hyper(learning_rate=1e-2)
 
 
-def small(family="chain", writer="learned", **more):
-    pooled = POOLS if family in ("chain", "parallel") else {}
-    sizes = {"output_size": 8, "pool_size": 8}
-    return make_actor_critic(
-        family, (1, 1, 4), 5, writer=writer, **sizes, **pooled, **more, key=KEY
-    )
+def small(**more):
+    return ActorCritic("chain", (1, 1, 4), **SIZES, **more, key=KEY)
 
 
 PARAMS = ProbeParams(RECALL, 5)
@@ -149,6 +149,7 @@ def rollout(network):
     return Rollout(memory, moments, seen[-1])
 
 
+@pytest.mark.slow
 def test_block_every_changes_gradients_only():
     network = small()
     played = rollout(network)
@@ -178,6 +179,7 @@ def test_block_every_changes_gradients_only():
     assert not np.allclose(gradients.memory.write, more.memory.write, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", ["learned", "frozen", "slow"])
 def test_writers(writer):
     network = small(writer=writer)
@@ -207,6 +209,7 @@ def test_writers(writer):
     assert np.isfinite(float(metrics.gradient_norm))
 
 
+@pytest.mark.slow
 def test_rewards_count_by_their_scale():
     network = small()
     played = rollout(network)
@@ -236,6 +239,7 @@ def test_the_embedding_starts_as_its_mark_says():
     assert centred.centre.any()
 
 
+@pytest.mark.slow
 def test_actors_use_the_weights_of_lag_updates_ago():
     settings = AgentSettings(envs=4, rollout=12, slices=2, block_every=2, stagger=5, lag=2)
     learner = Impala(Probe(), PARAMS, lambda _: small(), settings)

@@ -28,52 +28,18 @@ from longpass.agents import (
     train_round,
 )
 from longpass.agents._progress import to_save
-from longpass.jobs import JobProgress, LocalEngine
+from longpass.jobs import LocalEngine
 from longpass.records import Records, from_bytes, to_bytes
-from tests.learners.test_runs import CONFIG
-from tests.search.killed_population import PLAN, made_up, made_up_work
+from tests.agents.killed_population import PLAN, made_up_work
+from tests.agents.made_up import MadeUp, left_behind, train
+from tests.agents.small_runs import CONFIG
 
 # Real rounds share their program with the tests of runs, so they share a process.
 pytestmark = pytest.mark.xdist_group("runs")
 KILLS = 12
 
 
-class MadeUp:
-    """Makes up rounds at once, and counts them."""
-
-    def __init__(self, fail_after=None):
-        self.trained, self._fail_after = [], fail_after
-
-    def run(self, jobs):
-        for job in jobs:
-            if self._fail_after is not None and len(self.trained) >= self._fail_after:
-                raise OSError("the driver is gone")
-            self.trained.append((job.id[1], job.payload.number))
-            yield JobProgress(job, "done", 1.0, result=made_up(job.payload))
-
-
-def train(population, engine):
-    for progress in run_populations([population], engine):
-        assert progress.error is None
-
-
-def left_behind(out):
-    """All that a population left, but for seconds and days."""
-    records = {
-        member: Records(out / "members" / str(member) / "records.jsonl").read()
-        for member in range(len(list((out / "members").iterdir())))
-    }
-    states = {
-        str(path.relative_to(out)): dict(np.load(path)) for path in sorted(out.rglob("round-*.npz"))
-    }
-    states = {
-        name: {key: value.tolist() for key, value in arrays.items()}
-        for name, arrays in states.items()
-    }
-    plan = json.loads((out / "population.json").read_text())
-    return records, Records(out / "audit.jsonl").read(), states, plan
-
-
+@pytest.mark.slow
 def test_a_population_killed_at_random_moments_leaves_what_an_uninterrupted_one_leaves(tmp_path):
     """kill -9 of the driver; rounds are made up, so that many of them finish between two kills."""
     script = Path(__file__).parent / "killed_population.py"
@@ -151,6 +117,7 @@ def test_several_populations_train_side_by_side_and_one_that_fails_stops_alone(t
     assert left_behind(tmp_path / "a") == left_behind(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_processes_train_what_the_engine_is_given(tmp_path):
     plan = dataclasses.replace(PLAN, members=2, rounds=2)
     train(Population(plan, tmp_path / "here"), MadeUp())
@@ -280,6 +247,7 @@ def two():
     return a_round(other(learning_rate=0.0))["state"], a_round(CONFIG)["state"]
 
 
+@pytest.mark.slow
 def test_a_population_of_one_is_a_run(tmp_path):
     plan = Members(config=CONFIG, members=1, rounds=2, episodes=6, window=3)
     population = Population(plan, tmp_path / "population")
@@ -302,6 +270,7 @@ def test_a_population_of_one_is_a_run(tmp_path):
         np.testing.assert_array_equal(one, another)
 
 
+@pytest.mark.slow
 def test_copied_weights_are_used_and_the_members_own_learning_rate_holds(two):
     """A member that does not learn ends the next round with exactly the weights that it copied."""
     copier, donor = two
@@ -318,6 +287,7 @@ def test_copied_weights_are_used_and_the_members_own_learning_rate_holds(two):
     assert entropies[0] != entropies[1]
 
 
+@pytest.mark.slow
 def test_the_members_own_hyper_parameters_hold_after_a_copy(two):
     """From equal weights, donor's hyper-parameters and other ones lead to other places."""
     copier, donor = two
@@ -335,6 +305,7 @@ def test_the_members_own_hyper_parameters_hold_after_a_copy(two):
         assert name == "as the donor" or np.any(end != ends["as the donor"]), name
 
 
+@pytest.mark.slow
 def test_what_a_copy_takes_over_and_what_it_leaves(two):
     copier, donor = map(training, two)
     counts = {}
@@ -366,6 +337,7 @@ def test_what_a_copy_takes_over_and_what_it_leaves(two):
     }
 
 
+@pytest.mark.slow
 def test_a_round_is_a_pure_function_of_what_it_is_given(two):
     copier, donor = two
     copier = of(other(), copier)
@@ -383,6 +355,7 @@ def test_a_round_is_a_pure_function_of_what_it_is_given(two):
     assert all(count - before < 5 for count in episodes[:-1])
 
 
+@pytest.mark.slow
 def test_a_member_that_diverges_ends_where_it_began_and_takes_whatever_it_samples(two):
     copier, donor = two
     wild = other(learning_rate=1e30)

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from longpass.agents import AgentSettings, Hyper, Impala, conditioning
-from longpass.networks import make_actor_critic
 from tests.agents.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
+from tests.helpers import QUICK_COMPILE
 
+pytestmark = pytest.mark.slow
 FAMILIES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))
     for name in ("chain", "parallel", "lstm", "gru")
 ]
-# Programs of the tests run for a moment and compile for long.
-QUICK_COMPILE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 BLOCK, FAR = 2, 24
 # Each kind with its episodes' length: the bit is asked for within gradients' reach, and far beyond.
 KINDS = jnp.array([VALUE_ONLY, ACTION_ONLY, DELAYED, RECALL, RECALL], jnp.int32)

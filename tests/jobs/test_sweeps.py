@@ -11,9 +11,9 @@ import pytest
 from longpass.agents import Population
 from longpass.jobs import make_engine
 from longpass.streams import Sweep, SweepPlan, train_group
+from tests.agents import test_population as populations
 from tests.jobs.made_up import Numbers, square_runs
 from tests.jobs.processes import all_end, process_of
-from tests.search import test_population as populations
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -45,7 +45,7 @@ def test_records_are_those_of_the_local_engine(address, tmp_path):
         for progress in sweep.run(engine):
             assert progress.error is None
     (record,) = sweep.records.read()
-    # What a process of the local engine does; tests/streams/test_sweep.py holds that to this too.
+    # What a process of the local engine does; tests/search/test_sweep.py holds that to this too.
     (here,) = train_group((plan.settings(0),), lambda fraction, scores: None)
     assert record | {"seconds": 0} == {"sweep": "tiny", "run": 0, **here, "seconds": 0}
 

@@ -50,6 +50,7 @@ class FakeEngine:
             yield JobProgress(job, "done", 1.0, result=lines)
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_path):
     """kill -9, twenty times; runs are made up, so that many of them finish between two kills."""
     script = Path(__file__).parent / "killed_sweep.py"

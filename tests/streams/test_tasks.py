@@ -120,6 +120,7 @@ def test_words_can_be_chosen_by_seed(unchecked_types):
         streams.make_task("four-markers")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stream_is_its_sequences_and_the_same_however_it_is_cut(name):
     task = streams.make_task(name)
@@ -171,6 +172,7 @@ def test_streams_are_out_of_step_and_independent():
     assert even(successive, 0, 15)
 
 
+@pytest.mark.slow
 def test_a_stream_does_not_depend_on_precision():
     """The tests run in double precision, users mostly in single."""
     task = streams.make_task("two-markers")

@@ -1,4 +1,7 @@
-"""Reinforcement learning, whole: settings, V-trace, rollouts, IMPALA, runs, populations."""
+"""Reinforcement learning: settings, V-trace, rollouts, IMPALA, runs and populations.
+
+Public names are listed in `__init__.pyi` and loaded on first use: settings do not need JAX.
+"""
 
 import lazy_loader
 

@@ -1,86 +1,160 @@
-"""What works on each task: where a training begins unless flags say otherwise."""
+"""Settings that work on each task, and how a run's settings are completed from them."""
 
 import dataclasses
 from typing import Any
 
-from longpass._names import Embedding, MemoryName
-from longpass.theory import pools_for
+from longpass import envs
+from longpass._fields import replace_settings
+from longpass.agents._settings import (
+    AgentSettings,
+    HyperParams,
+    LearnerSettings,
+    NetworkSettings,
+    RunSettings,
+)
 
+GYM_SPAN = 100
+"""The memory span that is assumed of a Gymnasium environment."""
 
-@dataclasses.dataclass(frozen=True)
-class TaskDefaults:
-    """Settings for one task; docs/agents.md says how they were found."""
-
-    more_pools: int = 0
-    """Pools beyond the fewest that reach the task's memory span: slower ones show the oldest."""
-    envs: int = 8
-    """Few copies: as fast a step as with more, and more updates for as much play."""
-    rollout: int = 300
-    learning_rate: float = 1e-3
-    entropy_cost: float = 2e-3
-    discount: float = 0.99
-    epsilon: float = 1e-6
-    clip_norm: float = 1.0
-    halvings: float = 0.0
-    reward_scale: float = 1.0
-    embedding: Embedding = "sparse"
-    threshold: float = 1.0
-    """Of the embedding that is not plain."""
-    logit_scale: float = 0.01
-    lambda_: float = 1.0
-    slices: int = 5
-    """The most slices; as few as `block_every` needs where gradients reach further."""
-
-    def pools(self, span: int) -> int:
-        """How many pools for a task that needs memory over `span` steps."""
-        return self.more_pools + pools_for(float(span), 2.0)
-
-
-TASK_DEFAULTS: dict[str, TaskDefaults] = {
-    # An action is paid for within seven frames: a short discount leaves little else to explain. A
-    # cue and its ball must be one feature, and the sparser the embedding, the more of it is such.
-    # At half this rate one seed of six stayed at 57 of 60 until 4.7 million steps; at this, none.
-    "cued_catch": TaskDefaults(learning_rate=2e-3, discount=0.8, epsilon=1e-4, threshold=2.0),
-    # Goals are far: uniform play never meets one, so the first policy is uneven and the entropy's
-    # weight low. A whole rollout for V-trace to look ahead tells the first step into an arm what
-    # came of it some fifty steps later. Limbo, most of the time and the same for all, is taken out.
-    "t_maze": TaskDefaults(
-        more_pools=1,
-        entropy_cost=2e-4,
-        epsilon=1e-3,
-        embedding="centred",
-        logit_scale=2.0,
-        slices=1,
+# docs/agents.md says how these were found.
+TASK_DEFAULTS: dict[str, AgentSettings] = {
+    # An action is paid within seven frames, so a short discount suffices. A cue and its ball must
+    # be one feature, and the sparser the embedding, the more of its units respond to both. At half
+    # this learning rate one seed of six stayed at 57 of 60 until 4.7 million steps; at this, none.
+    "cued-catch": AgentSettings(
+        NetworkSettings(writer="frozen", embedding="sparse", threshold=2.0, normalise="layer"),
+        LearnerSettings(),
+        HyperParams(learning_rate=2e-3, discount=0.8, epsilon=1e-4),
     ),
-    # The first two lights are told apart by the slowest pools, and all four by how they differ from
-    # each other: what lights have in common is taken away. Few frames count, so that gradients are
-    # noisy: a falling rate averages over more of them, and a lambda below 1 does not blame a step
-    # for what later ones, which the value sees coming, gain or lose. A shorter discount would make
-    # the nearest light worth more than the right one.
-    "sequence_recall": TaskDefaults(
-        more_pools=2,
-        learning_rate=5e-4,
-        entropy_cost=1e-2,
-        discount=0.95,
-        halvings=0.1,
-        embedding="centred",
-        lambda_=0.7,
+    # Goals are far: uniform play never reaches one, so the first policy is uneven and the entropy's
+    # weight low. V-trace looks ahead over the whole rollout, because a step into an arm is paid
+    # some fifty steps later. Limbo, most of the time and the same in all episodes, is subtracted.
+    "t-maze": AgentSettings(
+        NetworkSettings(
+            extra_pools=1,
+            writer="frozen",
+            embedding="centred",
+            normalise="layer",
+            logit_scale=2.0,
+        ),
+        LearnerSettings(slices=1),
+        HyperParams(entropy_cost=2e-4, epsilon=1e-3),
+    ),
+    # The slowest pools distinguish the first two lights, and all four lights are distinguished by
+    # their differences, so what they have in common is subtracted. Few frames count, so gradients
+    # are noisy: a falling learning rate averages over more of them, and with a lambda below 1 a
+    # step is not blamed for later ones, which the value predicts. With a shorter discount the
+    # nearest light would be worth more than the right one.
+    "sequence-recall": AgentSettings(
+        NetworkSettings(extra_pools=2, writer="frozen", embedding="centred", normalise="layer"),
+        LearnerSettings(lambda_=0.7),
+        HyperParams(
+            learning_rate=5e-4,
+            entropy_cost=1e-2,
+            discount=0.95,
+            lr_halvings_per_million_steps=0.1,
+        ),
     ),
 }
-# For any other environment: nothing is known of it.
-GYM_DEFAULTS = TaskDefaults(learning_rate=5e-4, entropy_cost=1e-2, rollout=60)
-GYM_SPAN = 100
-"""Over how many steps a Gymnasium environment is taken to need memory."""
+# For other worlds, of which nothing is known: our conditioning of the network.
+WORLD_DEFAULTS = AgentSettings(
+    NetworkSettings(writer="frozen", embedding="sparse", normalise="layer")
+)
+# For Gymnasium environments: the paper's form.
+GYM_DEFAULTS = AgentSettings(
+    NetworkSettings(),
+    LearnerSettings(rollout=60),
+    HyperParams(learning_rate=5e-4, entropy_cost=1e-2),
+)
+PAPER: dict[str, Any] = {"writer": "learned", "embedding": "plain", "normalise": None}
+"""The paper's own form of a network, as far as the paper describes it."""
 
 
-def conditioning(memory: MemoryName, embedding: Embedding = "sparse") -> dict[str, Any]:
-    """Arguments of `make_actor_critic` for our conditioning of a network.
+def default_settings(env: str) -> AgentSettings:
+    """The settings of an agent that suit an environment, before they are completed."""
+    if env not in envs.WORLDS:
+        return GYM_DEFAULTS
+    return TASK_DEFAULTS.get(env, WORLD_DEFAULTS)
 
-    The paper's own form is compared with it.
+
+def resolve_settings(
+    env: str,
+    params: Any = None,
+    overrides: dict[str, Any] | None = None,
+    *,
+    paper: bool = False,
+    seed: int = 0,
+) -> RunSettings:
+    """Complete the settings of a run: what is not given is the default for the environment.
+
+    **Arguments:**
+
+    - `env`: the name of a world, or the id of a Gymnasium environment.
+    - `params`: the world's parameters; None: its defaults.
+    - `overrides`: settings of the agent by field name, of any of its parts.
+    - `paper`: take the network in the paper's own form.
+    - `seed`: the run's seed.
+
+    **Returns:** the settings, with numbers for `num_pools` and `slices`.
     """
-    form = {"writer": "frozen", "embedding": embedding}
-    return form | {"normalise": "layer"} if memory in ("chain", "parallel") else form
+    given = dict(overrides or {})
+    defaults = default_settings(env)
+    values = resolve_form(env, given, paper=paper) | given
+    if given.get("num_pools") is None:
+        extra = given.get("extra_pools", defaults.network.extra_pools)
+        values["num_pools"] = extra + _fewest_pools(env, params)
+    agent = replace_settings(defaults, values)
+    agent = replace_settings(agent, {"slices": agent.learner.num_slices})
+    if params is None:
+        params = envs.WORLDS[env].load_params()() if env in envs.WORLDS else {}
+    return RunSettings(env=env, params=params, agent=agent, seed=seed)
 
 
-PAPER = {"writer": "learned", "embedding": "plain"}
-"""The paper's own form, as far as it says."""
+def resolve_form(env: str, overrides: dict[str, Any], *, paper: bool = False) -> dict[str, Any]:
+    """The writer, embedding and normalisation of a network on an environment, by field name.
+
+    **Arguments:**
+
+    - `env`: the environment.
+    - `overrides`: settings that were given; `memory` among them decides about the normalisation.
+    - `paper`: take the paper's form.
+    """
+    network = default_settings(env).network
+    form = PAPER if paper else {name: getattr(network, name) for name in PAPER}
+    memory = NetworkSettings(memory=overrides.get("memory", network.memory))
+    return form if memory.has_pools else form | {"normalise": None}
+
+
+def default_words(name: str) -> str:
+    """The default of a setting of agents in words: in general, then where a task has another.
+
+    **Arguments:**
+
+    - `name`: the name of a field of `AgentSettings` or of one of its parts.
+    """
+    general = _find_value(AgentSettings(), name)
+    agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
+    tasks: dict[Any, list[str]] = {}
+    for task, agent in agents.items():
+        tasks.setdefault(_find_value(agent, name), []).append(task)
+    special = [f"{value} for {', '.join(at)}" for value, at in tasks.items() if value != general]
+    return "; ".join([f"{general}", *special])
+
+
+def _find_value(agent: AgentSettings, name: str) -> Any:
+    for part in dataclasses.fields(agent):
+        inner = getattr(agent, part.name)
+        if hasattr(inner, name):
+            return getattr(inner, name)
+    raise ValueError(f"{name} is not a setting of AgentSettings")
+
+
+def _fewest_pools(env: str, params: Any) -> int:
+    """The fewest pools that reach the memory span of a task."""
+    from longpass.theory import pools_for
+
+    span = GYM_SPAN
+    if env in envs.WORLDS:
+        world = envs.WORLDS[env].load_environment()
+        span = world.memory_span(world.default_params if params is None else params)
+    return pools_for(float(span), 2.0)

@@ -1,4 +1,4 @@
-"""Watching a trained network play: whole episodes, greedily or as it was trained."""
+"""Playing with a trained network: complete episodes, greedily or as in training."""
 
 import functools
 from typing import Any, NamedTuple
@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
+from scipy import stats
 
-from longpass.agents._config import Config
 from longpass.agents._gymnasium import make_vector, one_hot
 from longpass.agents._rollouts import choose
+from longpass.agents._settings import RunSettings
 from longpass.envs import AnyEnvironment
 from longpass.networks import ActorCritic
 
@@ -19,13 +20,34 @@ MOST_STEPS = 100_000
 
 
 def episode_scores(
-    config: Config, network: ActorCritic, episodes: int, key: PRNGKeyArray, *, greedy: bool
-) -> np.ndarray:
-    """Returns of so many episodes. Each copy plays exactly one, so that long ones count alike."""
-    if config.gym:
-        return _host_scores(config, network, episodes, key, greedy)
-    env, params = config.world()
-    return np.asarray(_scores(env, params, episodes, greedy, network, key))
+    run: RunSettings, network: ActorCritic, episodes: int, key: PRNGKeyArray, *, greedy: bool
+) -> Float[np.ndarray, " episodes"]:
+    """The returns of a number of episodes. Each copy of the environment plays exactly one.
+
+    **Arguments:**
+
+    - `run`: the run that the network is from.
+    - `network`: the network.
+    - `episodes`: how many.
+    - `key`: for the environments and the actions.
+    - `greedy`: take the likeliest actions instead of drawing them from the policy.
+    """
+    if run.is_gymnasium:
+        return _gymnasium_scores(run, network, episodes, key, greedy)
+    env = run.load_environment()
+    return np.asarray(_scores(env, run.params, episodes, greedy, network, key))
+
+
+class _Evaluation(NamedTuple):
+    """The state of episodes that are played side by side."""
+
+    time: Int[Array, ""]
+    key: PRNGKeyArray
+    frames: Num[Array, "episodes *observation"]
+    env_states: PyTree[Array]
+    memory: PyTree[Array]
+    over: Bool[Array, " episodes"]
+    scores: Float[Array, " episodes"]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 2, 3))
@@ -39,52 +61,54 @@ def _scores(
 ) -> Float[Array, " episodes"]:
     reset_key, key = jax.random.split(key)
     reset = jax.vmap(env.reset, in_axes=(0, None))
-    frames, states = reset(jax.random.split(reset_key, episodes), params)
+    frames, env_states = reset(jax.random.split(reset_key, episodes), params)
+    step_env = jax.vmap(env.step, in_axes=(0, 0, 0, None))
 
-    def going(carry: Any) -> Array:
-        return (carry[0] < MOST_STEPS) & ~jnp.all(carry[5])
+    def is_running(now: _Evaluation) -> Array:
+        return (now.time < MOST_STEPS) & ~jnp.all(now.over)
 
-    def step(carry: Any) -> Any:
-        time, key, frames, states, memory, over, scores = carry
-        key, noise_key, env_key = jax.random.split(key, 3)
-        memory, actions = decide(
-            network, memory, frames, jnp.broadcast_to(time == 0, (episodes,)), noise_key, greedy
+    def step(now: _Evaluation) -> _Evaluation:
+        key, noise_key, env_key = jax.random.split(now.key, 3)
+        starts = jnp.broadcast_to(now.time == 0, (episodes,))
+        memory, actions = choose_actions(network, now.memory, now.frames, starts, noise_key, greedy)
+        frames, env_states, rewards, terminated, truncated, _ = step_env(
+            jax.random.split(env_key, episodes), now.env_states, actions, params
         )
-        frames, states, rewards, terminated, truncated, _ = jax.vmap(
-            env.step, in_axes=(0, 0, 0, None)
-        )(jax.random.split(env_key, episodes), states, actions, params)
         # A step of an episode that is over pays nothing.
-        return (
-            time + 1,
-            key,
-            frames,
-            states,
-            memory,
-            over | terminated | truncated,
-            scores + rewards,
+        return _Evaluation(
+            time=now.time + 1,
+            key=key,
+            frames=frames,
+            env_states=env_states,
+            memory=memory,
+            over=now.over | terminated | truncated,
+            scores=now.scores + rewards,
         )
 
-    begin = (
-        jnp.int32(0),
-        key,
-        frames,
-        states,
-        _empty(network, episodes),
-        jnp.zeros(episodes, bool),
-        jnp.zeros(episodes, jnp.float32),
+    begin = _Evaluation(
+        time=jnp.int32(0),
+        key=key,
+        frames=frames,
+        env_states=env_states,
+        memory=network.initial_state((episodes,)),
+        over=jnp.zeros(episodes, bool),
+        scores=jnp.zeros(episodes, jnp.float32),
     )
-    return jax.lax.while_loop(going, step, begin)[6]
+    return jax.lax.while_loop(is_running, step, begin).scores
 
 
-def decide(
+def choose_actions(
     network: ActorCritic,
     memory: PyTree[Array],
-    frames: Array,
-    starts: Array,
+    frames: Num[Array, "copies *observation"],
+    starts: Bool[Array, " copies"],
     key: PRNGKeyArray,
     greedy: bool,
 ) -> tuple[PyTree[Array], Int[Array, " copies"]]:
-    """(Memory after these frames, actions): the likeliest ones, or drawn."""
+    """Read one frame per copy and choose actions.
+
+    **Returns:** (the memory's state after the frames, actions).
+    """
     copies, actions = frames.shape[0], network.policy.weight.shape[0]
     noise = jnp.zeros((copies, actions), jnp.float32)
     if not greedy:
@@ -93,25 +117,19 @@ def decide(
     return memory, chosen
 
 
-def _empty(network: ActorCritic, copies: int) -> PyTree[Array]:
-    return jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (copies, *leaf.shape)), network.initial_state()
-    )
-
-
-def _host_scores(
-    config: Config, network: ActorCritic, episodes: int, key: PRNGKeyArray, greedy: bool
-) -> np.ndarray:
-    envs = make_vector(config.task, episodes)
-    decide_jit = jax.jit(decide, static_argnums=5)
-    observations, _ = envs.reset(seed=config.seed)
-    memory = _empty(network, episodes)
+def _gymnasium_scores(
+    run: RunSettings, network: ActorCritic, episodes: int, key: PRNGKeyArray, greedy: bool
+) -> Float[np.ndarray, " episodes"]:
+    envs = make_vector(run.env, episodes)
+    choose_compiled = jax.jit(choose_actions, static_argnums=5)
+    observations, _ = envs.reset(seed=run.seed)
+    memory = network.initial_state((episodes,))
     starts, over = np.ones(episodes, bool), np.zeros(episodes, bool)
     scores = np.zeros(episodes, np.float32)
     for time in range(MOST_STEPS):
-        frames = one_hot(envs.single_observation_space, observations)
-        memory, actions = decide_jit(
-            network, memory, frames, starts, jax.random.fold_in(key, time), greedy
+        frames = jnp.asarray(one_hot(envs.single_observation_space, observations))
+        memory, actions = choose_compiled(
+            network, memory, frames, jnp.asarray(starts), jax.random.fold_in(key, time), greedy
         )
         observations, rewards, terminated, truncated, _ = envs.step(np.asarray(actions))
         scores += np.where(over, 0.0, rewards).astype(np.float32)
@@ -123,43 +141,58 @@ def _host_scores(
     return scores
 
 
-class Watched(NamedTuple):
-    """One episode of a network, step by step; what is beyond its end means nothing."""
+class PolicyRollout(NamedTuple):
+    """One episode of a network, step by step. What is after its end means nothing."""
 
     actions: Int[Array, " steps"]
     memory: PyTree[Array]
-    """The memory after each frame was read, with time as its first axis."""
+    """The memory's state after each frame was read, with time as the first axis."""
 
 
 @functools.partial(jax.jit, static_argnums=(0, 5))
-def watch(
+def rollout_policy(
     env: AnyEnvironment,
     params: Any,
     hidden: Any,
     network: ActorCritic,
     key: PRNGKeyArray,
     steps: int,
-) -> Watched:
-    """So many steps of an episode with these hidden draws, its actions drawn from the policy."""
-    frame, state = env.reset(key, params, hidden)
+) -> PolicyRollout:
+    """Play an episode with actions drawn from the policy.
 
-    def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
-        frame, state, memory, start = carry
+    **Arguments:**
+
+    - `env`, `params`: the environment.
+    - `hidden`: the episode's hidden draws.
+    - `network`: plays.
+    - `key`: for the actions.
+    - `steps`: how many.
+    """
+    frame, env_state = env.reset(key, params, hidden)
+
+    def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, PolicyRollout]:
+        frame, env_state, memory, start = carry
         choice_key, env_key = jax.random.split(key)
-        memory, (action,) = decide(
+        memory, (action,) = choose_actions(
             network, memory, frame[None], start[None], choice_key, greedy=False
         )
-        frame, state, *_ = env.step(env_key, state, action, params)
+        frame, env_state, *_ = env.step(env_key, env_state, action, params)
         contents = jax.tree.map(lambda leaf: leaf[0], memory)
-        return (frame, state, memory, jnp.asarray(False)), Watched(action, contents)
+        after = (frame, env_state, memory, jnp.asarray(False))
+        return after, PolicyRollout(actions=action, memory=contents)
 
-    begin = (frame, state, _empty(network, 1), jnp.asarray(True))
+    begin = (frame, env_state, network.initial_state((1,)), jnp.asarray(True))
     return jax.lax.scan(step, begin, jax.random.split(key, steps))[1]
 
 
-def interval(scores: np.ndarray, seed: int = 0) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the mean."""
-    rng = np.random.default_rng(seed)
-    draws = rng.integers(0, len(scores), (2000, len(scores)))
-    low, high = np.percentile(scores[draws].mean(axis=1), [2.5, 97.5])
+def bootstrap_interval(
+    scores: Float[np.ndarray, " episodes"], seed: int = 0
+) -> tuple[float, float]:
+    """A 95 % bootstrap interval of the mean (percentile method)."""
+    if np.ptp(scores) == 0:
+        return float(scores[0]), float(scores[0])
+    result = stats.bootstrap(
+        (scores,), np.mean, n_resamples=2000, method="percentile", rng=np.random.default_rng(seed)
+    )
+    low, high = result.confidence_interval
     return float(low), float(high)

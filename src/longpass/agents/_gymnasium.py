@@ -1,4 +1,4 @@
-"""Any Gymnasium environment with discrete actions: acting on the host, learning as ever."""
+"""Any Gymnasium environment with discrete actions: acting on the host, learning compiled."""
 
 import functools
 from typing import Any
@@ -6,17 +6,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
-from longpass.agents._impala import Training, Update, actor, fresh, learned, prepared, training
-from longpass.agents._networks import build_network
-from longpass.agents._rollouts import Actors, Moment, Rollout, choose, value_of
-from longpass.agents._settings import AgentSettings, Hyper
+from longpass.agents._impala import (
+    TrainState,
+    UpdateResult,
+    acting_network,
+    apply_rollout,
+    init_training,
+)
+from longpass.agents._networks import NetworkBuilder, init_embedding, to_inputs
+from longpass.agents._rollouts import Actors, Rollout, Transition, choose, fresh_actors, value_of
+from longpass.agents._settings import HyperParams, LearnerSettings, NetworkSettings
 from longpass.networks import ActorCritic
 
 
-def make_vector(task: str, copies: int) -> Any:
-    """`copies` of a Gymnasium environment, begun anew in the step that ends an episode."""
+def make_vector(env: str, copies: int) -> Any:
+    """`copies` of a Gymnasium environment. The step that ends an episode starts the next one."""
     try:
         import gymnasium
         from gymnasium import spaces
@@ -25,73 +31,99 @@ def make_vector(task: str, copies: int) -> Any:
         raise ValueError("--gym needs Gymnasium: pip install 'longpass[gym]'") from None
     try:
         envs = gymnasium.make_vec(
-            task,
+            env,
             num_envs=copies,
             vectorization_mode="sync",
             vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
         )
     except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        raise ValueError(f"gym is {task!r}: Gymnasium cannot make it ({error})") from None
+        raise ValueError(f"gym is {env!r}: Gymnasium cannot make it ({error})") from None
     action, seen = envs.single_action_space, envs.single_observation_space
     if not isinstance(action, spaces.Discrete):
-        raise ValueError(f"gym is {task!r}, with actions {action}: they must be Discrete")
+        raise ValueError(f"gym is {env!r}, with actions {action}: they must be Discrete")
     if not isinstance(seen, spaces.Box | spaces.Discrete):
-        raise ValueError(f"gym is {task!r}, with observations {seen}: must be Box or Discrete")
+        raise ValueError(f"gym is {env!r}, with observations {seen}: must be Box or Discrete")
     return envs
 
 
-class HostImpala:
+class GymnasiumImpala:
     """`Impala` for a Gymnasium environment: the same state, the same learning.
 
-    The environment lives on the host and is not part of the state, so a run that is resumed begins
-    new episodes: it is not exact to the bit as runs on the three worlds are.
+    The environment runs on the host and is not part of the state, so a resumed run begins new
+    episodes: unlike runs on our worlds, it is not equal to the bit to one that was not stopped.
+
+    **Arguments:**
+
+    - `env`: the id of the environment.
+    - `network`: the network's settings.
+    - `settings`: how it acts and learns.
+    - `seed`: of the environments.
     """
 
-    def __init__(self, task: str, network: dict[str, Any], settings: AgentSettings, seed: int):
-        self.settings, self._network, self._seed = settings, network, seed
-        self._envs = make_vector(task, settings.envs)
+    def __init__(self, env: str, network: NetworkSettings, settings: LearnerSettings, seed: int):
+        self.settings, self._seed = settings, seed
+        self._envs = make_vector(env, settings.envs)
         space = self._envs.single_observation_space
         self._shape = one_hot(space, np.zeros((1, *space.shape), space.dtype)).shape[1:]
         self._actions = int(self._envs.single_action_space.n)
+        self._build = NetworkBuilder(network, self._shape, self._actions)
 
-    def init(self, key: PRNGKeyArray) -> Training:
-        """A training before its first update, its copies left after some random play."""
-        network_key, key = jax.random.split(key)
-        network = build_network(self._network, self._shape, self._actions, network_key)
+    def start(self, key: PRNGKeyArray) -> TrainState:
+        """The state before the first update, after some random play."""
         self._envs.reset(seed=self._seed)
         rng = np.random.default_rng(self._seed)
         sample = []
         for _ in range(self.settings.stagger):
             frames, *_ = self._envs.step(rng.integers(0, self._actions, self.settings.envs))
-            sample.append(self._frames(frames))
-        network = prepared(network, jnp.asarray(np.concatenate(sample)))
-        return training(self.settings, network, self._unwatched(network, sample[-1]), key)
+            sample.append(self._to_frames(frames))
+        return self._init(key, jnp.asarray(np.concatenate(sample)), jnp.asarray(sample[-1]))
 
-    def resumed(self, state: Training) -> Training:
-        """A saved training, gone on with in new episodes."""
+    def restore(self, state: TrainState) -> TrainState:
+        """Prepare a loaded state for further training: new episodes begin."""
         frames, _ = self._envs.reset(seed=self._seed + int(state.updates))
-        actors = self._unwatched(state.weights.network, self._frames(frames))
-        return Training(state.weights, state.older, actors, state.key, state.updates)
+        frames = jnp.asarray(self._to_frames(frames))
+        return TrainState(
+            weights=state.weights,
+            older=state.older,
+            actors=fresh_actors((), frames, state.weights.network),
+            key=state.key,
+            updates=state.updates,
+        )
 
-    def run(self, state: Training, hyper: Hyper, updates: int) -> tuple[Training, Update]:
-        """So many updates; what they tell has them as its first axis."""
-        told = []
+    def state_shapes(self) -> TrainState:
+        """The shapes and dtypes of a state. Nothing is compiled or played."""
+        envs, stagger = self.settings.envs, self.settings.stagger
+        return jax.eval_shape(
+            self._init,
+            jax.eval_shape(lambda: jax.random.key(0)),
+            jax.ShapeDtypeStruct((stagger * envs, *self._shape), jnp.float32),
+            jax.ShapeDtypeStruct((envs, *self._shape), jnp.float32),
+        )
+
+    def train_steps(
+        self, state: TrainState, hyper: HyperParams, updates: int
+    ) -> tuple[TrainState, UpdateResult]:
+        """Make several updates. Learning donates `state`: it cannot be used afterwards.
+
+        **Returns:** (the next state, what was measured, updates first).
+        """
+        results = []
         for _ in range(updates):
             key, act_key = jax.random.split(state.key)
-            actors, rollout = self.play(actor(state), state.actors, act_key)
-            state, update = _learned(self.settings, state, rollout, hyper, actors, key)
-            told.append(update)
-        return state, jax.tree.map(lambda *leaves: jnp.stack(leaves), *told)
+            actors, rollout = self.make_rollout(acting_network(state), state.actors, act_key)
+            state, result = _apply_rollout(self.settings, state, rollout, hyper, actors, key)
+            results.append(result)
+        return state, jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
 
-    def play(
+    def make_rollout(
         self, network: ActorCritic, actors: Actors, key: PRNGKeyArray
     ) -> tuple[Actors, Rollout]:
-        """A rollout by this network."""
+        """Play a rollout with this network."""
         shape = (self.settings.rollout, self.settings.envs, self._actions)
         noise = jax.random.gumbel(key, shape, jnp.float32)
-        begin, moments = actors.memory, []
+        begin, transitions = actors.memory, []
         for at in noise:
-            xs = _embed(network, actors.frame)
+            xs = _embed(network, actors.observation)
             memory, action, log_prob = _choose(network, actors.memory, xs, actors.start, at)
             frames, reward, terminated, truncated, infos = self._envs.step(np.asarray(action))
             last_value = jnp.zeros(len(reward), log_prob.dtype)
@@ -99,38 +131,44 @@ class HostImpala:
                 last = np.array(frames)
                 for copy in np.flatnonzero(truncated):
                     last[copy] = infos["final_obs"][copy]
-                last_value = _value_of(network, memory, _embed(network, self._frames(last)))
-            score = actors.score + jnp.asarray(reward, jnp.float32)
-            ended = terminated | truncated
-            moments.append(
-                Moment(
-                    xs if network.writer == "frozen" else actors.frame,
-                    actors.start,
-                    action,
-                    log_prob,
-                    jnp.asarray(reward, jnp.float32),
-                    terminated,
-                    truncated,
-                    jnp.where(truncated, last_value, 0.0),
-                    jnp.where(ended & actors.whole, score, jnp.nan),
+                last_value = _value_of(network, memory, _embed(network, self._to_frames(last)))
+            reward = jnp.asarray(reward, jnp.float32)
+            score, ended = actors.score + reward, jnp.asarray(terminated | truncated)
+            transitions.append(
+                Transition(
+                    inputs=to_inputs(network, actors.observation, xs),
+                    start=actors.start,
+                    action=action,
+                    log_prob=log_prob,
+                    reward=reward,
+                    terminated=jnp.asarray(terminated),
+                    truncated=jnp.asarray(truncated),
+                    last_value=jnp.where(truncated, last_value, 0.0),
+                    score=jnp.where(ended & actors.complete, score, jnp.nan),
                 )
             )
             actors = Actors(
-                (),
-                jnp.asarray(self._frames(frames)),
-                jnp.asarray(ended),
-                memory,
-                jnp.where(ended, 0.0, score),
-                actors.whole | ended,
+                env_state=(),
+                observation=jnp.asarray(self._to_frames(frames)),
+                start=ended,
+                memory=memory,
+                score=jnp.where(ended, 0.0, score),
+                complete=actors.complete | ended,
             )
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *moments)
-        seen = _embed(network, actors.frame) if network.writer == "frozen" else actors.frame
-        return actors, Rollout(begin, stacked, seen)
+        rollout = Rollout(
+            memory=begin,
+            transitions=jax.tree.map(lambda *leaves: jnp.stack(leaves), *transitions),
+            next_inputs=to_inputs(network, actors.observation, _embed(network, actors.observation)),
+        )
+        return actors, rollout
 
-    def _unwatched(self, network: ActorCritic, frames: np.ndarray) -> Actors:
-        return Actors((), jnp.asarray(frames), *fresh(network, self.settings.envs))
+    def _init(self, key: PRNGKeyArray, sample: Array, frames: Array) -> TrainState:
+        """The state before the first update, given a sample of frames and the present ones."""
+        network_key, key = jax.random.split(key)
+        network = init_embedding(self._build(network_key), sample)
+        return init_training(self.settings, network, fresh_actors((), frames, network), key)
 
-    def _frames(self, observations: Any) -> np.ndarray:
+    def _to_frames(self, observations: Any) -> np.ndarray:
         return one_hot(self._envs.single_observation_space, observations)
 
 
@@ -144,4 +182,4 @@ def one_hot(space: Any, observations: Any) -> np.ndarray:
 _embed = jax.jit(lambda network, frames: network.embed(frames))
 _choose = jax.jit(choose)
 _value_of = jax.jit(value_of)
-_learned = functools.partial(jax.jit, static_argnums=0, donate_argnums=1)(learned)
+_apply_rollout = functools.partial(jax.jit, static_argnums=0, donate_argnums=1)(apply_rollout)

@@ -1,5 +1,6 @@
 """Acting and learning as one program: training as a pure function of state and hyper-parameters."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,19 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from longpass.agents._loss import Metrics, Weights, begin, learn
-from longpass.agents._rollouts import Actors, Rollout, act, random_play
-from longpass.agents._settings import AgentSettings, Hyper
+from longpass.agents._hyper import decay_learning_rate
+from longpass.agents._loss import Metrics, Weights, init_weights, learn
+from longpass.agents._networks import init_embedding
+from longpass.agents._rollouts import Actors, Rollout, act, fresh_actors, random_play
+from longpass.agents._settings import HyperParams, LearnerSettings
 from longpass.envs import AnyEnvironment
 from longpass.networks import ActorCritic
 
 
-class Training(eqx.Module):
-    """All of a training between two updates: arrays alone, so that it can be saved and mapped."""
+class TrainState(eqx.Module):
+    """Everything that changes in training, between two updates. It has only arrays as leaves."""
 
     weights: Weights
     older: PyTree[Array]
-    """Networks of the last `lag` updates, oldest first; None without lag."""
+    """The networks of the last `lag` updates, oldest first; None without lag."""
     actors: Actors
     key: PRNGKeyArray
     updates: Int[Array, ""]
@@ -41,118 +44,176 @@ class ActorStatistics(NamedTuple):
     """How many actors were lost and replaced so far."""
 
 
-class Update(NamedTuple):
-    """The result of one update."""
+class UpdateResult(NamedTuple):
+    """What one update measured; of several updates, with these as the first axis."""
 
     metrics: Metrics
-    scores: Float[Array, "rollout envs"]
-    """Where a whole episode ended: its return. Elsewhere NaN."""
+    scores: Float[Array, "*updates rollout envs"] | Float[np.ndarray, "*updates rollout envs"]
+    """Where a complete episode ended: its return. Elsewhere NaN."""
     actors: ActorStatistics | None = None
     """None if acting and learning are one program."""
 
 
+@dataclasses.dataclass(frozen=True)
 class Impala:
     """An actor-critic that learns with V-trace from many copies of one environment.
 
-    `init` and `update` are pure functions, so that seeds and populations are `jax.vmap` over keys,
-    hyper-parameters and trainings. `run` is several updates in one compiled call.
+    `init` and `update` are pure functions: seeds and populations are `jax.vmap` over keys,
+    hyper-parameters and states. `start` and `train_steps` are compiled; learners that are equal
+    share their compiled programs.
 
-    **Arguments:** `env` and its `params`; `build`, which makes a network from a key; `settings`.
+    **Arguments:**
+
+    - `env`: the environment.
+    - `params`: its parameters.
+    - `build`: makes the network from a key, such as `NetworkBuilder` or a function of yours.
+    - `settings`: how it acts and learns.
     """
 
-    def __init__(
-        self,
-        env: AnyEnvironment,
-        params: Any,
-        build: Callable[[PRNGKeyArray], ActorCritic],
-        settings: AgentSettings,
-    ):
-        self.env, self.params, self.build, self.settings = env, params, build, settings
+    env: AnyEnvironment
+    params: Any
+    build: Callable[[PRNGKeyArray], ActorCritic]
+    settings: LearnerSettings
 
-    @functools.partial(jax.jit, static_argnums=0)
-    def init(self, key: PRNGKeyArray) -> Training:
-        """A training before its first update."""
+    def init(self, key: PRNGKeyArray) -> TrainState:
+        """The state before the first update."""
         settings = self.settings
         network_key, play_key, key = jax.random.split(key, 3)
-        states, frame, sample = random_play(
+        env_state, observation, sample = random_play(
             self.env, self.params, settings.envs, settings.stagger, play_key
         )
-        network = prepared(self.build(network_key), sample)
-        actors = Actors(states, frame, *fresh(network, settings.envs))
-        return training(settings, network, actors, key)
+        network = init_embedding(self.build(network_key), sample)
+        return init_training(settings, network, fresh_actors(env_state, observation, network), key)
 
-    def update(self, state: Training, hyper: Hyper) -> tuple[Training, Update]:
-        """Play a rollout and learn from it."""
+    def update(self, state: TrainState, hyper: HyperParams) -> tuple[TrainState, UpdateResult]:
+        """Play a rollout and learn from it.
+
+        **Arguments:**
+
+        - `state`: from `init` or an earlier update.
+        - `hyper`: hyper-parameters as arrays, see `hyper_arrays`.
+
+        **Returns:** (the next state, what was measured).
+        """
         key, act_key = jax.random.split(state.key)
         actors, rollout = act(
-            self.env, self.params, actor(state), state.actors, self.settings.rollout, act_key
+            self.env,
+            self.params,
+            acting_network(state),
+            state.actors,
+            self.settings.rollout,
+            act_key,
         )
-        return learned(self.settings, state, rollout, hyper, actors, key)
+        return apply_rollout(self.settings, state, rollout, hyper, actors, key)
 
-    @functools.partial(jax.jit, static_argnums=0)
-    def play(
-        self, network: ActorCritic, actors: Actors, key: PRNGKeyArray
-    ) -> tuple[Actors, Rollout]:
-        """A rollout by this network, to be learned from elsewhere."""
-        return act(self.env, self.params, network, actors, self.settings.rollout, key)
+    def start(self, key: PRNGKeyArray) -> TrainState:
+        """`init`, compiled."""
+        return _start(self, key)
 
-    def resumed(self, state: Training) -> Training:
-        """A saved training, to be gone on with: it is all there."""
+    def restore(self, state: TrainState) -> TrainState:
+        """Prepare a loaded state for further training (nothing to do)."""
         return state
 
-    @functools.partial(jax.jit, static_argnums=(0, 3), donate_argnums=1)
-    def run(self, state: Training, hyper: Hyper, updates: int) -> tuple[Training, Update]:
-        """So many updates at once; what they tell has them as its first axis. `state` is used up:
-        its memory serves the state that is returned."""
-        return jax.lax.scan(lambda state, _: self.update(state, hyper), state, length=updates)
+    def state_shapes(self) -> TrainState:
+        """The shapes and dtypes of a state. Nothing is compiled or played."""
+        return jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+
+    def train_steps(
+        self, state: TrainState, hyper: HyperParams, updates: int
+    ) -> tuple[TrainState, UpdateResult]:
+        """Make several updates in one compiled call.
+
+        `state` is donated: it cannot be used afterwards, its memory serves the state returned.
+
+        **Arguments:**
+
+        - `state`: from `start` or an earlier call.
+        - `hyper`: hyper-parameters as arrays, see `hyper_arrays`.
+        - `updates`: how many.
+
+        **Returns:** (the next state, what was measured, updates first).
+        """
+        return _train_steps(self, state, hyper, updates)
+
+    def make_rollout(
+        self, network: ActorCritic, actors: Actors, key: PRNGKeyArray
+    ) -> tuple[Actors, Rollout]:
+        """Play a rollout with this network, compiled; another process learns from it."""
+        return _make_rollout(self, network, actors, key)
 
 
-def prepared(network: ActorCritic, sample: Array) -> ActorCritic:
-    """The network with the embedding that its mark asks for, given a sample of frames."""
-    if network.embedding == "plain":
-        return network
-    centred = network.embedding == "centred"
-    torso = network.torso.sparse(sample, network.threshold, centred)
-    return eqx.tree_at(lambda net: net.torso, network, torso)
+@functools.partial(jax.jit, static_argnums=0)
+def _start(learner: Impala, key: PRNGKeyArray) -> TrainState:
+    return learner.init(key)
 
 
-def fresh(network: ActorCritic, envs: int) -> tuple[Any, ...]:
-    """(Start, memory, score, whole) of copies that nobody has watched yet."""
-    empty = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (envs, *leaf.shape)), network.initial_state()
-    )
-    return jnp.ones(envs, bool), empty, jnp.zeros(envs, jnp.float32), jnp.zeros(envs, bool)
+@functools.partial(jax.jit, static_argnums=(0, 3), donate_argnums=1)
+def _train_steps(
+    learner: Impala, state: TrainState, hyper: HyperParams, updates: int
+) -> tuple[TrainState, UpdateResult]:
+    return jax.lax.scan(lambda state, _: learner.update(state, hyper), state, length=updates)
 
 
-def training(
-    settings: AgentSettings, network: ActorCritic, actors: Actors, key: PRNGKeyArray
-) -> Training:
-    """A training of this network, before its first update."""
+@functools.partial(jax.jit, static_argnums=0)
+def _make_rollout(
+    learner: Impala, network: ActorCritic, actors: Actors, key: PRNGKeyArray
+) -> tuple[Actors, Rollout]:
+    return act(learner.env, learner.params, network, actors, learner.settings.rollout, key)
+
+
+def init_training(
+    settings: LearnerSettings, network: ActorCritic, actors: Actors, key: PRNGKeyArray
+) -> TrainState:
+    """The state of a training of this network, before its first update."""
     older = None
     if settings.lag:
         older = jax.tree.map(
             lambda leaf: jnp.broadcast_to(leaf, (settings.lag, *leaf.shape)), network
         )
-    return Training(begin(network, settings), older, actors, key, jnp.int32(0))
+    return TrainState(
+        weights=init_weights(network, settings),
+        older=older,
+        actors=actors,
+        key=key,
+        updates=jnp.int32(0),
+    )
 
 
-def actor(state: Training) -> ActorCritic:
+def acting_network(state: TrainState) -> ActorCritic:
     """The network that acts in the next update."""
     if state.older is None:
         return state.weights.network
     return jax.tree.map(lambda leaf: leaf[0], state.older)
 
 
-def learned(
-    settings: AgentSettings, state: Training, rollout: Any, hyper: Hyper, actors: Actors, key: Any
-) -> tuple[Training, Update]:
-    """The training after it has learned from this rollout."""
+def apply_rollout(
+    settings: LearnerSettings,
+    state: TrainState,
+    rollout: Rollout,
+    hyper: HyperParams,
+    actors: Actors,
+    key: PRNGKeyArray,
+) -> tuple[TrainState, UpdateResult]:
+    """Learn from a rollout.
+
+    **Arguments:**
+
+    - `settings`: of the learner.
+    - `state`: before the update.
+    - `rollout`: what was played with `acting_network(state)`.
+    - `hyper`: hyper-parameters as arrays.
+    - `actors`, `key`: those of the next state.
+
+    **Returns:** (the next state, what was measured).
+    """
     older = state.older
     if older is not None:
         older = jax.tree.map(
             lambda old, new: jnp.concatenate([old[1:], new[None]]), older, state.weights.network
         )
-    now = hyper.after(state.updates * jnp.float32(settings.steps))
+    now = decay_learning_rate(hyper, state.updates * jnp.float32(settings.steps))
     weights, metrics = learn(settings, state.weights, rollout, now)
-    after = Training(weights, older, actors, key, state.updates + 1)
-    return after, Update(metrics, rollout.moments.score)
+    after = TrainState(
+        weights=weights, older=older, actors=actors, key=key, updates=state.updates + 1
+    )
+    return after, UpdateResult(metrics=metrics, scores=rollout.transitions.score)

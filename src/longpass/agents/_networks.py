@@ -1,37 +1,99 @@
-"""The network of an agent, from the names under which its settings are recorded."""
+"""The network of an agent: how it is built from settings, and what its writer asks of a learner."""
 
-from collections.abc import Mapping
-from typing import Any
+import dataclasses
 
-from jaxtyping import PRNGKeyArray
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
+from longpass.agents._settings import NetworkSettings
 from longpass.networks import ActorCritic, make_actor_critic
 
-_POOLED = {"pools": "num_pools", "viewport_size": "viewport_size", "summary_size": "output_size"}
-_GATED = {"size": "output_size"}
 
-
-def build_network(
-    network: Mapping[str, Any],
-    observation_shape: tuple[int, ...],
-    num_actions: int,
-    key: PRNGKeyArray,
-) -> ActorCritic:
-    """Make the network that `Config.network` describes.
+@dataclasses.dataclass(frozen=True)
+class NetworkBuilder:
+    """Makes the network of an agent from a key. Hashable, so that a learner is compiled once.
 
     **Arguments:**
 
-    - `network`: settings under their recorded names (`family`, `pools`, `size`, ...).
-    - `observation_shape`, `num_actions`: of the environment.
-    - `key`: for the initial weights.
+    - `settings`: of the network. `num_pools` must be a number.
+    - `observation_shape`: of the environment.
+    - `num_actions`: of the environment.
     """
-    given = dict(network)
-    memory = given.pop("family")
-    pooled = memory in ("chain", "parallel")
-    own = _POOLED if pooled else _GATED
-    others = _GATED if pooled else _POOLED
-    if given.get("normalise") == "none":
-        del given["normalise"]
-    # What only other memories have is recorded too.
-    arguments = {own.get(name, name): value for name, value in given.items() if name not in others}
-    return make_actor_critic(memory, observation_shape, num_actions, **arguments, key=key)
+
+    settings: NetworkSettings
+    observation_shape: tuple[int, ...]
+    num_actions: int
+
+    def __call__(self, key: PRNGKeyArray) -> ActorCritic:
+        """The network with initial weights."""
+        settings = self.settings
+        pools = {}
+        if settings.has_pools:
+            if settings.num_pools is None:
+                raise ValueError("num_pools is None: it must be a number, see resolve_settings")
+            pools = {
+                "num_pools": settings.num_pools,
+                "viewport_size": settings.viewport_size,
+                "normalise": settings.normalise,
+            }
+        return make_actor_critic(
+            settings.memory,
+            self.observation_shape,
+            self.num_actions,
+            output_size=settings.output_size if settings.has_pools else settings.hidden_size,
+            pool_size=settings.pool_size,
+            writer=settings.writer,
+            embedding=settings.embedding,
+            threshold=settings.threshold,
+            logit_scale=settings.logit_scale,
+            key=key,
+            **pools,
+        )
+
+
+def init_embedding(network: ActorCritic, sample: Num[Array, "sample *observation"]) -> ActorCritic:
+    """The network with the initial embedding that it asks for, given a sample of frames."""
+    if network.embedding == "plain":
+        return network
+    torso = network.torso.sparse(sample, network.threshold, network.embedding == "centred")
+    return eqx.tree_at(lambda net: net.torso, network, torso)
+
+
+def writer_is_frozen(network: ActorCritic) -> bool:
+    """Whether the writer is never trained, so that embeddings of frames never change."""
+    return network.writer == "frozen"
+
+
+def writer_is_averaged(network: ActorCritic) -> bool:
+    """Whether the writer is an exponential average of weights that the learner trains."""
+    return network.writer == "slow"
+
+
+def to_inputs(
+    network: ActorCritic,
+    observations: Num[Array, "..."],
+    embedded: Float[Array, "... embedding"] | None = None,
+) -> Num[Array, "..."]:
+    """What a rollout keeps of observations: embeddings if they never change, else observations.
+
+    **Arguments:**
+
+    - `network`: the network that acts.
+    - `observations`: of shape `(..., *observation_shape)`.
+    - `embedded`: their embeddings, if they are known.
+    """
+    if not writer_is_frozen(network):
+        return observations
+    return network.embed(observations) if embedded is None else embedded
+
+
+def embed_inputs(network: ActorCritic, inputs: Num[Array, "..."]) -> Float[Array, "... embedding"]:
+    """The embeddings of what `to_inputs` kept."""
+    return inputs if writer_is_frozen(network) else network.embed(inputs)
+
+
+def trained_weights(network: ActorCritic) -> PyTree[bool]:
+    """True for each array of the network that is trained."""
+    frozen = writer_is_frozen(network)
+    return jax.tree.map(lambda writes: not (frozen and writes), network.writing())

@@ -1,234 +1,288 @@
-"""A population in a folder: members trained in rounds, who copied whom, what is left to do."""
+"""A population in a folder: members trained in rounds, and which member copied which."""
 
 import contextlib
+import dataclasses
+import io
 import json
+import zipfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longpass.agents import Round
+from longpass._fields import to_json
 from longpass.agents._estimate import estimate_round
-from longpass.agents._population_plan import Members
-from longpass.agents._selection import decide
+from longpass.agents._members import member_settings
+from longpass.agents._rounds import Round, RoundResult, read_scores
+from longpass.agents._run import MEMBERS, POPULATION, round_number
+from longpass.agents._selection import decide_copies
+from longpass.agents._settings import KIND, PopulationPlan
 from longpass.jobs import Engine, Job, JobProgress
-from longpass.records import Records, provenance
-from longpass.records._folders import refuse_foreign
+from longpass.records import (
+    RECORDS,
+    SETTINGS,
+    Line,
+    Records,
+    check_same_settings,
+    hold_folder,
+    make_folder,
+    provenance,
+    read_json,
+    refuse_foreign,
+    write_atomically,
+    write_json,
+)
 
-_PLAN = "population.json"
-_AT_ONCE = 64  # jobs given to an engine: each holds states of megabytes
+_AUDIT = "audit.jsonl"
+_JOBS = 64  # given to an engine at a time: each holds states of megabytes
 
 
 class Population:
-    """Members of a plan, trained round by round.
+    """The members of a plan, trained round by round.
 
-    `population.json` has the plan and everyone's hyper-parameters; `members/<i>` is the folder of
-    a run as `longpass train` leaves it, with `round-<n>.npz` beside, the member as round n left it;
-    `audit.jsonl` has every comparison. The folder may be left at any moment and taken up again: a
-    round that is done is not trained again, and what comes out is what would have.
+    `population.json` has the plan and the hyper-parameters of all members. `members/<i>` is the
+    folder of a run: `settings.json`, `records.jsonl` and `round-<n>.npz`, the member's checkpoint
+    after round n. `audit.jsonl` has every comparison. The process may be killed at any time: a
+    resumed population leaves what one that was never stopped leaves.
+
+    **Arguments:**
+
+    - `plan`: the population.
+    - `out`: its folder. Nothing is written before `prepare`.
+    - `resume`: continue the population in the folder. Without it, a folder that holds one is
+      refused.
     """
 
-    def __init__(self, plan: Members, out: Path, *, resume: bool = False):
-        """ValueError if the plan is impossible or the folder is of something else."""
-        plan.check()
-        self.plan, self.out = plan, make_folder("out", out)
-        self.configs = [plan.member(i) for i in range(plan.members)]
-        self.audit = Records(self.out / "audit.jsonl")
-        self._claim(resume)
-        for member, config in enumerate(self.configs):
-            place = make_folder("out", self.folder(member))
-            config.save(place)
-            if not self.records(member).read():
-                begin = {"event": "begin", "member": member, **config.about(), **provenance()}
-                self.records(member).append([begin])
+    def __init__(self, plan: PopulationPlan, out: Path, *, resume: bool = False):
+        self.plan, self.out, self.resume = plan, Path(out), resume
+        self.runs = [member_settings(plan, member) for member in range(plan.size)]
+        self.audit = Records(self.out / _AUDIT)
+        self._check_folder()
+        self._last_lines = [self._read_last_line(member) for member in range(plan.size)]
 
-    def _claim(self, resume: bool) -> None:
-        path, planned = self.out / _PLAN, json.loads(json.dumps(self.plan.to_dict()))
-        about = provenance()
-        if path.exists() and not resume:
-            raise ValueError(
-                f"out is {str(self.out)!r}, which holds a population: --resume goes on with it, "
-                f"or choose another folder"
-            )
-        if not path.exists():
-            if resume:
-                raise ValueError(
-                    f"out is {str(self.out)!r}: there is no population to resume in it"
-                )
-            refuse_foreign(self.out, _PLAN, "a population")
-        else:
-            found = _read_plan(path)
-            about = found["provenance"]
-            for name, value in planned.items():
-                # More rounds may be asked for; all else decides what the earlier ones were.
-                if name != "rounds" and found["plan"].get(name) != value:
-                    raise ValueError(
-                        f"{name} is {value!r}, but the population in {self.out} has "
-                        f"{found['plan'].get(name)!r}: resume with the settings that it was begun "
-                        f"with, or choose another folder"
-                    )
-        members = [{"seed": config.seed, **config.hyper} for config in self.configs]
-        text = json.dumps({"plan": planned, "members": members, "provenance": about}, indent=1)
-        write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
+    def prepare(self) -> None:
+        """Write the plan and the members' folders. Call it while the folder is held."""
+        found = self._check_folder()
+        members = [{"seed": run.seed, **to_json(run.agent.hyper)} for run in self.runs]
+        about = provenance() if found is None else found["provenance"]
+        content = {"plan": to_json(self.plan), "members": members, "provenance": about}
+        if found != content:
+            write_json(self.out / POPULATION, content)
+        for member, run in enumerate(self.runs):
+            folder, settings = make_folder("out", self.folder(member)), run.to_json()
+            if not (folder / SETTINGS).exists():
+                write_json(folder / SETTINGS, {"kind": KIND, **settings})
+            if not self.records(member).read():
+                begin = {"event": "begin", "member": member, "kind": KIND, "settings": settings}
+                self.records(member).append([begin | provenance()])
+        self.resume = True
 
     def folder(self, member: int) -> Path:
         """The folder of a member's run."""
-        return self.out / "members" / str(member)
+        return self.out / MEMBERS / str(member)
 
     def records(self, member: int) -> Records:
-        """A member's records, as those of any run."""
-        return Records(self.folder(member) / "records.jsonl")
+        """A member's records."""
+        return Records(self.folder(member) / RECORDS)
 
-    def done(self) -> list[int]:
+    def rounds_done(self) -> list[int]:
         """How many rounds each member has done."""
         return [
-            1 + max((number for number, _ in self._rounds(member)), default=-1)
-            for member in range(self.plan.members)
+            1 + max(self._rounds_on_disk(member), default=-1) for member in range(self.plan.size)
         ]
 
-    def left(self, index: int = 0) -> list[Job[Round]]:
-        """The rounds that can be trained now: those of members who have not done what others have,
-        or everyone's next. Who copies whom is decided here, once all have done the round before.
+    def remaining(self) -> int:
+        """How many rounds are left, over all members."""
+        return sum(max(0, self.plan.rounds - done) for done in self.rounds_done())
 
-        A job's id is (`index`, member), where the caller chooses `index`.
+    def estimate_seconds(self) -> float:
+        """Core-seconds that the remaining rounds will take, within a factor of two."""
+        return self.remaining() * estimate_round(self.plan.run, self.plan.episodes)
+
+    def next_round(self) -> list[tuple[int, Round]]:
+        """Start the next round: (member, what is trained) of all members that have not done it.
+
+        Once all members have done the round before, this decides which member copies which,
+        writes the audit and deletes the checkpoints of earlier rounds. A checkpoint that is damaged
+        is deleted first, so that its round is trained again.
         """
-        done = self.done()
+        self.delete_damaged_rounds()
+        done = self.rounds_done()
         number = min(done)
         if number >= self.plan.rounds:
             return []
-        donors = self._decided(number - 1) if number else {}
+        donors: dict[int, int] = {}
+        if number:
+            donors = self.decide(number - 1)
+            self.delete_old_rounds(number - 1)
         return [
-            Job((index, member), self._round(member, number, donors.get(member)))
-            for member in range(self.plan.members)
+            (member, self._make_round(member, number, donors.get(member)))
+            for member in range(self.plan.size)
             if done[member] == number
         ]
 
-    def expected(self) -> float:
-        """Core-seconds that all that is left will take, give or take a factor of two."""
-        left = sum(self.plan.rounds - min(done, self.plan.rounds) for done in self.done())
-        return left * estimate_round(self.plan.config, self.plan.episodes)
-
-    def record(self, job: Job[Round], result: dict[str, Any]) -> None:
-        """Write down a round that is done. Its last file is the one by which it counts as done."""
-        member, task = job.id[1], job.payload
-        records, state = self.records(member), result["state"]
-        rounds = [line for line in records.read() if line.get("event") == "round"]
-        if task.number not in [line["round"] for line in rounds]:
-            records.append(result["records"])
-        checkpoint = self.folder(member) / "checkpoint.npz"
-        write_atomically(checkpoint, lambda file: file.write(state))
-        arrays = {
-            "state": np.frombuffer(state, np.uint8),
-            "scores": np.array(result["scores"], np.float32),
-        }
-        path = self._path(member, task.number)
-        write_atomically(path, lambda file: np.savez(file, **arrays))
-
-    def summary(self) -> list[dict[str, Any]]:
-        """How each member is: its hyper-parameters, its last round's mean, how often it copied."""
-        copies = [line["member"] for line in self.audit.read() if line["copied"]]
-        rows = []
-        for member, config in enumerate(self.configs):
-            lines = [one for one in self.records(member).read() if one.get("event") == "round"]
-            last = lines[-1] if lines else {"episodes": 0, "mean": None}
-            rows.append(
-                {
-                    "member": member,
-                    "hyper": config.hyper,
-                    "rounds": len(lines),
-                    "episodes": last["episodes"],
-                    "mean": last["mean"],
-                    "copies": copies.count(member),
-                }
-            )
-        return rows
-
-    def _decided(self, number: int) -> dict[int, int]:
-        """Whom members copy after this round: as the audit has it, or decided now."""
+    def decide(self, number: int) -> dict[int, int]:
+        """The donors after a round, by member: from the audit, or decided and written there."""
         found = [line for line in self.audit.read() if line["round"] == number]
-        if len(found) < self.plan.members:
-            scores = [self._load(member, number)["scores"] for member in range(self.plan.members)]
-            decisions = decide(scores, self.plan.config.seed, number, self.plan.p)
-            # A power cut may have kept a part of them.
+        if len(found) < self.plan.size:
+            scores = [self._read_scores(member, number) for member in range(self.plan.size)]
+            plan = self.plan
+            decisions = decide_copies(scores, plan.run.seed, number, plan.significance)
+            # A power cut may have kept some of the lines.
             known = {line["member"] for line in found}
-            fresh = [one.to_dict() for one in decisions if one.member not in known]
-            if fresh:
-                self.audit.append(fresh)
-            found += fresh
-        self._forget(number)
+            new = [dataclasses.asdict(one) for one in decisions if one.member not in known]
+            if new:
+                self.audit.append(new)
+            found += new
         return {line["member"]: line["other"] for line in found if line["copied"]}
 
-    def _forget(self, number: int) -> None:
-        """Delete what rounds before this one left: nobody copies from it any more."""
-        for member in range(self.plan.members):
-            for older, path in self._rounds(member):
-                if older < number:
-                    path.unlink()
+    def delete_old_rounds(self, number: int) -> None:
+        """Delete checkpoints from before round `number`, except for the last of them.
 
-    def _round(self, member: int, number: int, donor: int | None) -> Round:
-        plan = self.plan
-        before = number - 1
+        It stays so that round `number` can be trained again if its checkpoint is damaged.
+        """
+        for member in range(self.plan.size):
+            for older in self._rounds_on_disk(member):
+                if older < number - 1:
+                    self._path(member, older).unlink()
+
+    def delete_damaged_rounds(self) -> None:
+        """Delete checkpoints that cannot be read."""
+        for member in range(self.plan.size):
+            for number in self._rounds_on_disk(member):
+                if _is_damaged(self._path(member, number)):
+                    self._path(member, number).unlink()
+
+    def record(self, member: int, number: int, result: RoundResult) -> None:
+        """Write a finished round. Its checkpoint, by which it counts as done, is written last."""
+        records, line = self.records(member), result.lines[-1]
+        if number not in [one["round"] for one in records.read() if one["event"] == "round"]:
+            records.append(result.lines)
+        write_atomically(self._path(member, number), lambda file: file.write(result.state))
+        self._last_lines[member] = line
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One row per member: hyper-parameters, rounds, episodes, last mean return, copies."""
+        copies = [line["member"] for line in self.audit.read() if line["copied"]]
+        return [
+            {
+                "member": member,
+                "hyper": to_json(run.agent.hyper),
+                "rounds": 0 if line is None else line["round"] + 1,
+                "episodes": 0 if line is None else line["episodes"],
+                "mean": None if line is None else line["mean"],
+                "copies": copies.count(member),
+            }
+            for member, (run, line) in enumerate(zip(self.runs, self._last_lines, strict=True))
+        ]
+
+    def _check_folder(self) -> dict[str, Any] | None:
+        """The content of `population.json`, or None. ValueError if the folder is not ours."""
+        path = self.out / POPULATION
+        if not path.exists():
+            if self.out.exists():
+                refuse_foreign(make_folder("out", self.out), POPULATION, "a population")
+            return None
+        if not self.resume:
+            raise ValueError(
+                f"out is {str(self.out)!r}, which holds a population: pass --resume to continue "
+                f"it, or choose another folder"
+            )
+        found = read_json(path, "the plan of a population")
+        if not {"plan", "members", "provenance"} <= set(found):
+            raise ValueError(f"{path} is not the plan of a population: it is damaged or not ours")
+        # More rounds may be asked for; everything else decides what the earlier ones were.
+        planned = json.loads(json.dumps(to_json(self.plan)))
+        check_same_settings(self.out, found["plan"], planned, ignore=("rounds",))
+        return found
+
+    def _make_round(self, member: int, number: int, donor: int | None) -> Round:
         return Round(
-            self.configs[member].text(),
-            number,
-            plan.episodes,
-            plan.window,
-            self._load(member, before)["state"].tobytes() if number else None,
-            None if donor is None else self._load(donor, before)["state"].tobytes(),
-            plan.optimiser_state,
+            run=self.runs[member],
+            number=number,
+            episodes=self.plan.episodes,
+            window=self.plan.window,
+            state=self._read_state(member, number - 1) if number else None,
+            donor=None if donor is None else self._read_state(donor, number - 1),
+            optimiser_state=self.plan.optimiser_state,
         )
 
     def _path(self, member: int, number: int) -> Path:
         return self.folder(member) / f"round-{number}.npz"
 
-    def _rounds(self, member: int) -> list[tuple[int, Path]]:
-        """(Number, file) of the rounds that are on the disk."""
-        paths = self.folder(member).glob("round-*.npz")
-        return [(int(path.stem.removeprefix("round-")), path) for path in paths]
+    def _rounds_on_disk(self, member: int) -> list[int]:
+        """The rounds of which there is a checkpoint."""
+        return [round_number(path) for path in self.folder(member).glob("round-*.npz")]
 
-    def _load(self, member: int, number: int) -> dict[str, np.ndarray]:
+    def _round_lines(self, member: int) -> dict[int, Line]:
+        """The lines of a member's rounds, by number."""
+        lines = self.records(member).read()
+        return {line["round"]: line for line in lines if line["event"] == "round"}
+
+    def _read_last_line(self, member: int) -> Line | None:
+        rounds = self._round_lines(member)
+        return rounds[max(rounds)] if rounds else None
+
+    def _read_scores(self, member: int, number: int) -> np.ndarray:
+        """The scores by which a member is compared after a round."""
+        scored = self._round_lines(member)[number]["scored"]
+        return read_scores(self._read_state(member, number))[-scored:][:scored]
+
+    def _read_state(self, member: int, number: int) -> bytes:
         path = self._path(member, number)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in ("state", "scores")}
-        except Exception as error:
+            return path.read_bytes()
+        except FileNotFoundError:
             raise ValueError(
-                f"{path} is damaged ({error}): delete it, and its round is trained again"
+                f"{path} is missing or was damaged, and so was the round after it: they cannot be "
+                f"trained again, because earlier checkpoints were deleted. Start the population "
+                f"again in another folder"
             ) from None
 
 
-def run_populations(
-    populations: Sequence[Population], engine: Engine[Round, dict[str, Any]]
-) -> Generator[JobProgress[Round, dict[str, Any]]]:
-    """Train what populations have left, side by side, recording rounds as they finish.
+def _is_damaged(path: Path) -> bool:
+    """Whether a checkpoint's file is not a complete archive."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            return archive.testzip() is not None
+    except zipfile.BadZipFile:
+        return True
 
-    Yields the progress of jobs, whose ids are (index of the population, member). A population of
-    which a round fails is left where it is; the others continue.
+
+def run_populations(
+    populations: Sequence[Population], engine: Engine[Round, RoundResult]
+) -> Generator[JobProgress[Round, RoundResult]]:
+    """Train what is left of several populations, side by side, and record rounds as they finish.
+
+    A population of which a round fails is left as it is; the others continue.
+
+    **Arguments:**
+
+    - `populations`: their folders are held while this runs.
+    - `engine`: runs `train_round`.
+
+    **Returns:** the progress of jobs, whose ids are (index of the population, member).
     """
     with contextlib.ExitStack() as locks:
         for population in populations:
+            make_folder("out", population.out)
             locks.enter_context(hold_folder(population.out))
+            population.prepare()
         failed: set[int] = set()
         while True:
             jobs: list[Job[Round]] = []
             for index, population in enumerate(populations):
-                if index not in failed and len(jobs) < _AT_ONCE:
-                    jobs += population.left(index)
+                if index not in failed and len(jobs) < _JOBS:
+                    rounds = population.next_round()
+                    jobs += [Job((index, member), task) for member, task in rounds]
             if not jobs:
                 return
             for progress in engine.run(jobs):
-                index, _ = progress.job.id
+                index, member = progress.job.id
                 if progress.result is not None:
-                    populations[index].record(progress.job, progress.result)
+                    number = progress.job.payload.number
+                    populations[index].record(member, number, progress.result)
                 if progress.state == "failed":
                     failed.add(index)
                 yield progress
-
-
-def _read_plan(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text())
-        return {"plan": dict(found["plan"]), "provenance": dict(found["provenance"])}
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path} is not a plan: the file is damaged or not ours") from None

@@ -1,24 +1,56 @@
-"""How much of the paper's reinforcement learning to run: minutes, hours or weeks."""
+"""The agents of the paper's figures, and how much of them each preset trains.
+
+`RETURNS` and `ONSET` are the tables from which both the presets and the figures are made. Nothing
+here imports JAX before a preset is asked for.
+"""
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
-from longpass._names import AgentStudy, MemoryName, Preset
-from longpass._settings import AgentFields
-from longpass.agents._configure import configure
-from longpass.agents._population_plan import Members
+from longpass import envs
+from longpass._fields import Preset
+from longpass._names import MemoryName
+from longpass.agents._defaults import resolve_settings
+from longpass.agents._settings import PopulationPlan
 
-# In each task's figure: memories, and how often gradients are blocked.
-_CELLS: dict[str, tuple[tuple[MemoryName, ...], tuple[int, ...]]] = {
-    "cued_catch": (("chain", "lstm"), (3, 20, 100, 300)),
-    "t_maze": (("chain", "lstm"), (3, 20, 100, 300)),
-    "sequence_recall": (("chain", "lstm", "parallel"), (20, 300)),
+AgentStudy = Literal["cued-catch", "t-maze", "sequence-recall", "lstm-onset"]
+"""The agents of one world's figure, or the LSTMs over the difficulty of a world."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ReturnsRow:
+    """One world in the figure of returns."""
+
+    title: str
+    memories: tuple[MemoryName, ...]
+    block_every: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class OnsetPanel:
+    """One world in the figure of LSTMs over the difficulty."""
+
+    title: str
+    param: str
+    """The world's parameter that sets the difficulty."""
+    words: str
+    """What it counts."""
+    values: tuple[int, ...]
+    """From the paper's difficulty to the easiest one."""
+
+
+RETURNS: dict[str, ReturnsRow] = {
+    "cued-catch": ReturnsRow("Cued Catch", ("chain", "lstm"), (3, 20, 100, 300)),
+    "t-maze": ReturnsRow("T-maze", ("chain", "lstm"), (3, 20, 100, 300)),
+    "sequence-recall": ReturnsRow("Sequence Recall", ("chain", "lstm", "parallel"), (20, 300)),
 }
-# When the LSTM starts working: from the paper's difficulty on, easier and easier.
-_ONSET = {
-    "cued_catch": ("reward_free_trials", (40, 20, 10, 5)),
-    "t_maze": ("limbo_time", (280, 210, 140, 70)),
+ONSET: dict[str, OnsetPanel] = {
+    "cued-catch": OnsetPanel(
+        "Cued Catch", "reward_free_trials", "reward-free trials", (40, 20, 10, 5)
+    ),
+    "t-maze": OnsetPanel("T-maze", "limbo_time", "steps in limbo", (280, 210, 140, 70)),
 }
+ONSET_BLOCK_EVERY = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,54 +60,58 @@ class _Size:
     members: int
     seeds: int
     rounds: dict[str, tuple[int, int]]
-    """For each task: rounds, and episodes in each."""
+    """(Rounds, episodes per round) of each world."""
 
 
-_SIZES = {
+_SIZES: dict[str, _Size] = {
     # About 4 to 6 million steps of single agents.
     "quick": _Size(
-        1, 1, {"cued_catch": (1, 5_000), "t_maze": (1, 12_000), "sequence_recall": (1, 15_000)}
+        1, 1, {"cued-catch": (1, 5_000), "t-maze": (1, 12_000), "sequence-recall": (1, 15_000)}
     ),
     # Single agents, in rounds so that little is lost when they are stopped.
     "laptop": _Size(
-        1, 3, {"cued_catch": (2, 8_000), "t_maze": (3, 10_000), "sequence_recall": (3, 20_000)}
+        1, 3, {"cued-catch": (2, 8_000), "t-maze": (3, 10_000), "sequence-recall": (3, 20_000)}
     ),
-    # Nine members, five runs, 30,000 episodes a round. How many rounds is not in its text.
-    "paper": _Size(9, 5, dict.fromkeys(_CELLS, (10, 30_000))),
+    # Nine members, five runs, 30,000 episodes per round. The paper does not say how many rounds.
+    "paper": _Size(9, 5, dict.fromkeys(RETURNS, (10, 30_000))),
 }
 
 
-def agent_preset(name: Preset, study: AgentStudy) -> dict[str, Members]:
-    """The populations of a preset, by the name of their folder. Single agents are populations of
-    one; quick has one `block_every`, and the ends of the LSTM's range."""
+def make_agent_preset(name: Preset, study: AgentStudy) -> dict[str, PopulationPlan]:
+    """The populations of a preset, by the name of their folder.
+
+    Single agents are populations of one. `quick` has one `block_every`, and the hardest and the
+    easiest settings of the LSTMs.
+    """
     plans = {}
     size = _SIZES[name]
-    for task, values, memory, block in _cells(study, quick=name == "quick"):
-        special = "".join(f"-{key.replace('_', '-')}-{value}" for key, value in values.items())
+    for env, params, memory, block_every in _cells(study, quick=name == "quick"):
+        special = "".join(f"-{key.replace('_', '-')}-{value}" for key, value in params.items())
+        rounds, episodes = size.rounds[env]
         for seed in range(size.seeds):
-            rounds, episodes = size.rounds[task]
-            fields = AgentFields(memory=memory, block_every=block, seed=seed)
-            plan = Members(
-                config=configure(task, values, fields),
-                members=size.members,
-                rounds=rounds,
-                episodes=episodes,
+            run = resolve_settings(
+                env,
+                envs.WORLDS[env].load_params()(**params),
+                {"memory": memory, "block_every": block_every},
+                seed=seed,
             )
-            folder = f"{task.replace('_', '-')}/{name}-{memory}-{block}{special}-seed{seed}"
-            plans[folder] = plan
+            plan = PopulationPlan(run=run, size=size.members, rounds=rounds, episodes=episodes)
+            plans[f"{env}/{name}-{memory}-{block_every}{special}-seed{seed}"] = plan
     return plans
 
 
 def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], MemoryName, int]]:
-    """(Task, parameters that are not the paper's, memory, block_every)."""
+    """(World, parameters that are not the paper's, memory, block_every)."""
     if study != "lstm-onset":
-        task = study.replace("-", "_")
-        memories, blocks = _CELLS[task]
+        row = RETURNS[study]
+        memories, blocks = row.memories, row.block_every
         if quick:
             memories, blocks = memories[:2], blocks[:1]
-        return [(task, {}, memory, block) for block in blocks for memory in memories]
+        return [(study, {}, memory, block) for block in blocks for memory in memories]
     cells: list[tuple[str, dict[str, Any], MemoryName, int]] = []
-    for task, (name, values) in _ONSET.items():
-        for value in (values[0], values[-1]) if quick else values:
-            cells.append((task, {} if value == values[0] else {name: value}, "lstm", 300))
+    for env, panel in ONSET.items():
+        hardest, *_, easiest = panel.values
+        for value in (hardest, easiest) if quick else panel.values:
+            params = {} if value == hardest else {panel.param: value}
+            cells.append((env, params, "lstm", ONSET_BLOCK_EVERY))
     return cells

@@ -1,15 +1,17 @@
-"""How far a run is: what its records say and its checkpoints hold beside the training itself."""
+"""How far a run is: what it records, and what its checkpoints hold."""
 
 import dataclasses
 import math
 from typing import Any
 
+import jax
 import numpy as np
 
-from longpass.agents._impala import Training, Update
+from longpass.agents._impala import TrainState, UpdateResult
+from longpass.agents._settings import RECENT
 
-RECENT = 3000
-"""Episodes whose mean return is a run's result, as in the paper."""
+Checkpoint = dict[str, Any]
+"""The state of a training and what its progress is counted from, as a pytree of arrays."""
 
 
 @dataclasses.dataclass
@@ -20,50 +22,63 @@ class Progress:
     steps: int = 0
     episodes: int = 0
     seconds: float = 0.0
-    """Spent training, over all sessions."""
+    """Time spent training, over all sessions."""
     scores: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
-    """Returns of the last episodes, `RECENT` at most, oldest first."""
+    """Returns of the last episodes, at most `RECENT`, oldest first."""
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
+    """Means over the last call."""
 
-    def note(self, update: Update, steps: int, seconds: float) -> tuple[np.ndarray, list[str]]:
-        """Count the result of a call, with `steps` environment steps per update.
+    def add_result(self, result: UpdateResult, steps: int, seconds: float) -> list[str]:
+        """Count the result of a call.
 
-        (Scores of the episodes that ended, names of the metrics that are no longer numbers.)
+        **Arguments:**
+
+        - `result`: what the call measured, updates first, as NumPy arrays.
+        - `steps`: environment steps per update.
+        - `seconds`: how long the call took.
+
+        **Returns:** the names of the metrics that are not finite.
         """
-        scores = np.asarray(update.scores).ravel()
+        scores = np.asarray(result.scores).ravel()
         scores = scores[~np.isnan(scores)]
-        metrics = update.metrics._asdict()
-        if update.actors is not None:
-            metrics |= update.actors._asdict()
-        updates = len(update.scores)
+        metrics = result.metrics._asdict()
+        if result.actors is not None:
+            metrics |= result.actors._asdict()
+        updates = len(result.scores)
         self.updates += updates
         self.steps += updates * steps
         self.episodes += len(scores)
         self.scores = np.concatenate([self.scores, scores])[-RECENT:]
         self.seconds += seconds
         self.metrics = {name: float(np.mean(values)) for name, values in metrics.items()}
-        return scores, [name for name, value in self.metrics.items() if not math.isfinite(value)]
+        return [name for name, value in self.metrics.items() if not math.isfinite(value)]
 
-    def mean(self, count: int = RECENT) -> float | None:
+    def mean_return(self, count: int = RECENT) -> float | None:
         """Mean return of the last `count` episodes; None if there were none."""
         last = self.scores[-count:]
         return float(np.mean(last, dtype=np.float64)) if len(last) else None
 
-    def record(self) -> dict[str, Any]:
-        """One line of the run's records."""
+    def counts(self) -> dict[str, int]:
+        """Updates, environment steps and episodes so far."""
+        return {"updates": self.updates, "steps": self.steps, "episodes": self.episodes}
+
+    def summary(self) -> dict[str, Any]:
+        """What a run's result records."""
         return {
-            "updates": self.updates,
-            "steps": self.steps,
-            "episodes": self.episodes,
+            **self.counts(),
             "seconds": round(self.seconds, 2),
-            "return_100": self.mean(100),
-            "return_3000": self.mean(),
-            **{name: float(f"{value:.6g}") for name, value in self.metrics.items()},
+            "return_100": self.mean_return(100),
+            "return_3000": self.mean_return(),
         }
 
+    def line(self) -> dict[str, Any]:
+        """One progress line of the run's records."""
+        metrics = {name: float(f"{value:.6g}") for name, value in self.metrics.items()}
+        return {"event": "progress", **self.summary(), **metrics}
 
-def to_save(state: Training, progress: Progress) -> dict[str, Any]:
-    """What a checkpoint holds."""
+
+def to_checkpoint(state: TrainState, progress: Progress) -> Checkpoint:
+    """The checkpoint of a training."""
     scores = np.full(RECENT, np.nan, np.float32)
     scores[RECENT - len(progress.scores) :] = progress.scores
     return {
@@ -74,14 +89,30 @@ def to_save(state: Training, progress: Progress) -> dict[str, Any]:
     }
 
 
-def saved(tree: dict[str, Any], steps: int) -> tuple[Training, Progress]:
-    """What a checkpoint held, of a run that makes so many steps an update."""
-    scores, updates = np.asarray(tree["scores"]), int(tree["training"].updates)
+def checkpoint_shapes(state: TrainState) -> Checkpoint:
+    """The checkpoint of a state that has only shapes and dtypes, likewise."""
+    return to_checkpoint(state, Progress())
+
+
+def from_checkpoint(checkpoint: Checkpoint, steps: int) -> tuple[TrainState, Progress]:
+    """What `to_checkpoint` was given, except for the metrics.
+
+    **Arguments:**
+
+    - `checkpoint`: the checkpoint.
+    - `steps`: environment steps per update.
+    """
+    scores, updates = np.asarray(checkpoint["scores"]), int(checkpoint["training"].updates)
     progress = Progress(
         updates=updates,
         steps=updates * steps,
-        episodes=int(tree["episodes"]),
-        seconds=float(tree["seconds"]),
+        episodes=int(checkpoint["episodes"]),
+        seconds=float(checkpoint["seconds"]),
         scores=scores[~np.isnan(scores)],
     )
-    return tree["training"], progress
+    return checkpoint["training"], progress
+
+
+def to_numpy(result: UpdateResult) -> UpdateResult:
+    """The same result as NumPy arrays."""
+    return jax.tree.map(np.asarray, result)

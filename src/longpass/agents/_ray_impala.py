@@ -17,10 +17,10 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
-from longpass.agents._config import Config
-from longpass.agents._impala import ActorStatistics, Training, Update, learned
+from longpass.agents._impala import ActorStatistics, TrainState, UpdateResult, apply_rollout
 from longpass.agents._rollouts import Rollout
-from longpass.agents._settings import AgentSettings, Hyper
+from longpass.agents._settings import HyperParams, LearnerSettings, RunSettings
+from longpass.agents._trainers import make_trainer
 from longpass.jobs import (
     FailedStartsError,
     Job,
@@ -48,13 +48,13 @@ class RayImpala:
 
     **Arguments:**
 
-    - `config`: the run.
+    - `run`: the settings.
     - `actors`: the number of actors, with one core each; by default one per CPU of the cluster.
     - `address`: of the cluster, "auto" for the one that runs on this machine; None: start one here.
     """
 
-    def __init__(self, config: Config, actors: int | None = None, address: str | None = None):
-        self.config, self.settings = config, config.settings
+    def __init__(self, run: RunSettings, actors: int | None = None, address: str | None = None):
+        self._run, self.settings = run, run.agent.learner
         if actors is not None:
             _checks.positive_int("actors", actors)
         if self.settings.lag:
@@ -88,16 +88,25 @@ class RayImpala:
         """Stop the actors, and the cluster if it was started for them."""
         self._resources.close()
 
-    def init(self, key: PRNGKeyArray) -> Training:
-        """A training before its first update."""
-        return self.config.trainer().init(key)
+    def start(self, key: PRNGKeyArray) -> TrainState:
+        """The state before the first update."""
+        return make_trainer(self._run).start(key)
 
-    def resumed(self, state: Training) -> Training:
-        """A saved training, to be continued in new episodes."""
+    def restore(self, state: TrainState) -> TrainState:
+        """Prepare a loaded state for further training: actors begin new episodes."""
         return state
 
-    def run(self, state: Training, hyper: Hyper, updates: int) -> tuple[Training, Update]:
-        """Make `updates` updates. The result has them as its first axis. `state` is used up."""
+    def state_shapes(self) -> TrainState:
+        """The shapes and dtypes of a state. Nothing is compiled or played."""
+        return make_trainer(self._run).state_shapes()
+
+    def train_steps(
+        self, state: TrainState, hyper: HyperParams, updates: int
+    ) -> tuple[TrainState, UpdateResult]:
+        """Make several updates. `state` is donated: it cannot be used afterwards.
+
+        **Returns:** (the next state, what was measured, updates first).
+        """
         if self._updates != int(state.updates):
             self._start_acting(state)
         results, lags = [], []
@@ -117,25 +126,25 @@ class RayImpala:
         )
         return state, result._replace(actors=statistics)
 
-    def _start_acting(self, state: Training) -> None:
+    def _start_acting(self, state: TrainState) -> None:
         """Let new actors act for this training."""
         self._scheduler.stop_workers()
         self._updates = int(state.updates)
         self._publish_weights(state)
         self._scheduler.add(*(Job(index, None) for index in range(self.actors)))
 
-    def _publish_weights(self, state: Training) -> None:
+    def _publish_weights(self, state: TrainState) -> None:
         """Put the weights where each node fetches them, once for all its actors."""
         leaves = jax.tree.leaves(state.weights.network)
         self._weights = self._ray.put([np.asarray(leaf) for leaf in leaves])
 
     def _start_actor(self, index: int) -> RayWorker:
         """Start an actor with a seed of its own, also after a restart."""
-        words = np.random.SeedSequence([self.config.seed, self._updates, self._started_actors])
+        words = np.random.SeedSequence([self._run.seed, self._updates, self._started_actors])
         seed = int(words.generate_state(1)[0] >> 1)
         self._started_actors += 1
-        config = dataclasses.replace(self.config, seed=seed)
-        return RayWorker(self._actor_type.remote(single_threaded_environment(), config))
+        run = dataclasses.replace(self._run, seed=seed)
+        return RayWorker(self._actor_type.remote(single_threaded_environment(), run))
 
     def _request_rollout(self, actor: Any, _: None) -> Any:
         return actor.make_rollout.remote(self._updates, self._weights)
@@ -162,26 +171,26 @@ class RayImpala:
 
 @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
 def learn_rollout(
-    settings: AgentSettings, state: Training, rollout: Rollout, hyper: Hyper
-) -> tuple[Training, Update]:
-    """Learn from a rollout that an actor made elsewhere. `state` is used up."""
-    return learned(settings, state, rollout, hyper, state.actors, state.key)
+    settings: LearnerSettings, state: TrainState, rollout: Rollout, hyper: HyperParams
+) -> tuple[TrainState, UpdateResult]:
+    """Learn from a rollout that an actor made elsewhere. `state` is donated."""
+    return apply_rollout(settings, state, rollout, hyper, state.actors, state.key)
 
 
 class Actor:
     """Acts in its own copies of the environment, in a process of the cluster."""
 
-    def __init__(self, environment: dict[str, str], config: Config):
+    def __init__(self, environment: dict[str, str], run: RunSettings):
         os.environ.update(environment)  # JAX reads it when it is first used.
-        self._trainer = config.trainer()
-        begin, self._key = jax.random.split(jax.random.key(config.seed))
-        training = self._trainer.init(begin)
-        self._actors = training.actors
-        self._form = jax.tree.structure(training.weights.network)
+        self._trainer = make_trainer(run)
+        begin, self._key = jax.random.split(jax.random.key(run.seed))
+        state = self._trainer.start(begin)
+        self._actors = state.actors
+        self._structure = jax.tree.structure(state.weights.network)
 
     def make_rollout(self, updates: int, weights: list[np.ndarray]) -> Message:
         """Act with these weights: (`updates`, rollout as NumPy arrays)."""
-        network = jax.tree.unflatten(self._form, weights)
+        network = jax.tree.unflatten(self._structure, weights)
         self._key, key = jax.random.split(self._key)
-        self._actors, rollout = self._trainer.play(network, self._actors, key)
+        self._actors, rollout = self._trainer.make_rollout(network, self._actors, key)
         return Message("done", 1.0, result=(updates, jax.tree.map(np.asarray, rollout)))

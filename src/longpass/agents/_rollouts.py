@@ -7,52 +7,70 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
+from longpass.agents._networks import to_inputs
 from longpass.envs import AnyEnvironment, AutoReset
 from longpass.networks import ActorCritic
 
-SAMPLES = 256  # moments of random play at which frames are sampled
+SAMPLES = 256  # steps of random play at which frames are sampled
 
 
 class Actors(eqx.Module):
-    """Where every copy stands between two steps."""
+    """The state of every copy of the environment, and of the agent in it, between two steps."""
 
-    env: PyTree[Array]
-    frame: Num[Array, "envs *observation"]
+    env_state: PyTree[Array]
+    observation: Num[Array, "envs *observation"]
     start: Bool[Array, " envs"]
-    """Whether that frame begins an episode."""
+    """Whether the observation begins an episode."""
     memory: PyTree[Array]
-    """The memory's state before the frame is read."""
+    """The memory's state before the observation is read."""
     score: Float[Array, " envs"]
-    """Rewards of the episode so far."""
-    whole: Bool[Array, " envs"]
-    """Whether the episode was watched from its beginning, so that its score counts."""
+    """Sum of the rewards of the episode so far."""
+    complete: Bool[Array, " envs"]
+    """Whether the episode was observed from its beginning, so that its score counts."""
 
 
-class Moment(NamedTuple):
-    """One step of every copy, as it is recorded; in a rollout, with time as the first axis."""
+class Transition(NamedTuple):
+    """One step of every copy; in a rollout, with time as the first axis."""
 
-    seen: Num[Array, "..."]
-    """Frames; or their embeddings, where the writer is frozen and they stay what they are."""
+    inputs: Num[Array, "..."]
+    """Observations, or their embeddings if the writer is frozen; see `to_inputs`."""
     start: Bool[Array, "*time envs"]
+    """Whether the observation begins an episode."""
     action: Int[Array, "*time envs"]
     log_prob: Float[Array, "*time envs"]
-    """Of the action, when it was taken."""
+    """Log-probability of the action when it was taken."""
     reward: Float[Array, "*time envs"]
     terminated: Bool[Array, "*time envs"]
     truncated: Bool[Array, "*time envs"]
     last_value: Float[Array, "*time envs"]
-    """Where truncated: the value of the frame that was the episode's last. Elsewhere 0."""
+    """Where truncated: the value of the episode's last observation. Elsewhere 0."""
     score: Float[Array, "*time envs"]
-    """Where a whole episode ended: its return. Elsewhere NaN."""
+    """Where a complete episode ended: its return. Elsewhere NaN."""
 
 
 class Rollout(NamedTuple):
-    """What was played, from the memory's state before its first frame on."""
+    """A number of steps of every copy."""
 
     memory: PyTree[Array]
-    moments: Moment
-    seen_next: Num[Array, "envs *seen"]
-    """What is seen after the last step."""
+    """The memory's state before the first step."""
+    transitions: Transition
+    next_inputs: Num[Array, "envs *inputs"]
+    """The inputs after the last step."""
+
+
+def fresh_actors(
+    env_state: PyTree[Array], observation: Num[Array, "envs *observation"], network: ActorCritic
+) -> Actors:
+    """Actors with empty memories, in the middle of episodes that do not count."""
+    copies = observation.shape[0]
+    return Actors(
+        env_state=env_state,
+        observation=observation,
+        start=jnp.ones(copies, bool),
+        memory=network.initial_state((copies,)),
+        score=jnp.zeros(copies, jnp.float32),
+        complete=jnp.zeros(copies, bool),
+    )
 
 
 def choose(
@@ -62,7 +80,19 @@ def choose(
     starts: Bool[Array, " envs"],
     noise: Float[Array, "envs actions"],
 ) -> tuple[PyTree[Array], Int[Array, " envs"], Float[Array, " envs"]]:
-    """(Memory after this frame, actions drawn by Gumbel noise, their log-probabilities)."""
+    """Read one observation per copy and choose actions.
+
+    **Arguments:**
+
+    - `network`: the agent's network.
+    - `memory`: its memory's state, copies first.
+    - `xs`: embeddings of the observations.
+    - `starts`: where episodes begin.
+    - `noise`: added to the logits before the largest is taken; Gumbel noise draws actions from the
+      policy, zeros give the likeliest ones.
+
+    **Returns:** (the memory's state after the observations, actions, their log-probabilities).
+    """
     memory, ys = jax.vmap(network.memory.step)(memory, xs, starts)
     logits, _ = network.decide(ys)
     actions = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
@@ -73,7 +103,7 @@ def choose(
 def value_of(
     network: ActorCritic, memory: PyTree[Array], xs: Float[Array, "envs embedding"]
 ) -> Float[Array, " envs"]:
-    """The values of frames that are read next, within the episode."""
+    """The values of the observations that are read next, within the episode."""
     _, ys = jax.vmap(network.memory.step)(memory, xs, jnp.zeros(xs.shape[0], bool))
     return network.decide(ys)[1]
 
@@ -86,20 +116,23 @@ def act(
     steps: int,
     key: PRNGKeyArray,
 ) -> tuple[Actors, Rollout]:
-    """Play `steps` steps of every copy."""
+    """Play `steps` steps of every copy.
+
+    **Returns:** (the actors after the last step, the rollout).
+    """
     copies, actions = actors.start.shape[0], env.action_space(params).n
     noise_key, env_key = jax.random.split(key)
     noise = jax.random.gumbel(noise_key, (steps, copies, actions), jnp.float32)
     step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
     may_truncate = params.truncate_at_timeout is not False
 
-    def step(actors: Actors, inputs: Any) -> tuple[Actors, Moment]:
+    def step(actors: Actors, inputs: Any) -> tuple[Actors, Transition]:
         noise, key = inputs
-        xs = network.embed(actors.frame)
+        xs = network.embed(actors.observation)
         memory, action, log_prob = choose(network, actors.memory, xs, actors.start, noise)
         keys = jax.random.split(key, copies)
-        frame, state, reward, terminated, truncated, info = step_env(
-            keys, actors.env, action, params
+        observation, env_state, reward, terminated, truncated, info = step_env(
+            keys, actors.env_state, action, params
         )
         last_value = jnp.zeros(copies, log_prob.dtype)
         if may_truncate:
@@ -109,40 +142,50 @@ def act(
                 lambda: last_value,
             )
         ended, score = terminated | truncated, actors.score + reward
-        moment = Moment(
-            xs if network.writer == "frozen" else actors.frame,
-            actors.start,
-            action,
-            log_prob,
-            reward,
-            terminated,
-            truncated,
-            jnp.where(truncated, last_value, 0.0),
-            jnp.where(ended & actors.whole, score, jnp.nan),
+        transition = Transition(
+            inputs=to_inputs(network, actors.observation, xs),
+            start=actors.start,
+            action=action,
+            log_prob=log_prob,
+            reward=reward,
+            terminated=terminated,
+            truncated=truncated,
+            last_value=jnp.where(truncated, last_value, 0.0),
+            score=jnp.where(ended & actors.complete, score, jnp.nan),
         )
         after = Actors(
-            state, frame, ended, memory, jnp.where(ended, 0.0, score), actors.whole | ended
+            env_state=env_state,
+            observation=observation,
+            start=ended,
+            memory=memory,
+            score=jnp.where(ended, 0.0, score),
+            complete=actors.complete | ended,
         )
-        return after, moment
+        return after, transition
 
-    after, moments = jax.lax.scan(step, actors, (noise, jax.random.split(env_key, steps)))
-    seen = network.embed(after.frame) if network.writer == "frozen" else after.frame
-    return after, Rollout(actors.memory, moments, seen)
+    after, transitions = jax.lax.scan(step, actors, (noise, jax.random.split(env_key, steps)))
+    rollout = Rollout(
+        memory=actors.memory,
+        transitions=transitions,
+        next_inputs=to_inputs(network, after.observation),
+    )
+    return after, rollout
 
 
 def random_play(
     env: AnyEnvironment, params: Any, copies: int, most: int, key: PRNGKeyArray
 ) -> tuple[Any, Num[Array, "envs *observation"], Num[Array, "samples *observation"]]:
-    """Copies left at random moments, up to `most` steps, of episodes played at random.
+    """Play at random, and leave each copy after a random number of steps below `most`.
 
-    (Their states, their frames, frames of all copies sampled evenly over time.)
+    **Returns:** (states of the copies, their observations, observations of all copies sampled
+    evenly over time).
     """
-    reset_key, moment_key, play_key = jax.random.split(key, 3)
+    reset_key, leave_key, play_key = jax.random.split(key, 3)
     frame, state = jax.vmap(AutoReset(env).reset, in_axes=(0, None))(
         jax.random.split(reset_key, copies), params
     )
     step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
-    leave_at = jax.random.randint(moment_key, (copies,), 0, most, jnp.int32)
+    leave_at = jax.random.randint(leave_key, (copies,), 0, most, jnp.int32)
     between = -(-most // SAMPLES)
 
     def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
@@ -154,13 +197,13 @@ def random_play(
         time = time + 1
         return (time, (frame, state), _choose_copies(time == leave_at, (frame, state), left)), None
 
-    def stretch(carry: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
+    def play_between_samples(carry: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
         carry, _ = jax.lax.scan(step, carry, jax.random.split(key, between))
         return carry, carry[1][0]
 
     begin = (jnp.int32(0), (frame, state), (frame, state))
     keys = jax.random.split(play_key, -(-most // between))
-    (_, _, (frame, state)), frames = jax.lax.scan(stretch, begin, keys)
+    (_, _, (frame, state)), frames = jax.lax.scan(play_between_samples, begin, keys)
     return state, frame, frames.reshape(-1, *frames.shape[2:])
 
 

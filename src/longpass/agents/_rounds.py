@@ -1,111 +1,175 @@
-"""A round of a member of a population: so many episodes, as a pure function of bytes.
+"""A round of a member of a population, as a pure function of settings and bytes.
 
 No file is read or written, so that a round can be trained by any process on any machine.
 """
 
 import dataclasses
-import time
+import io
 from typing import Any
 
-import jax
 import numpy as np
 
-from longpass._names import OptimiserState
-from longpass.agents._config import Config
-from longpass.agents._impala import Training, fresh
-from longpass.agents._loss import Weights, begin
-from longpass.agents._progress import Progress, saved, to_save
-from longpass.agents._rollouts import Actors
-from longpass.agents._settings import AgentSettings
+from longpass.agents._impala import TrainState
+from longpass.agents._loss import Weights, init_weights
+from longpass.agents._progress import checkpoint_shapes
+from longpass.agents._rollouts import fresh_actors
+from longpass.agents._run import AgentTraining
+from longpass.agents._settings import LearnerSettings, OptimiserState, RunSettings
+from longpass.agents._trainers import make_trainer
 from longpass.jobs import OnProgress
-from longpass.records import from_bytes, to_bytes
+from longpass.records import Diverged, InMemory, Line, from_bytes, to_bytes, train_run
+
+_SCORES = "['scores']"  # the name of a checkpoint's scores in its file
 
 
 @dataclasses.dataclass(frozen=True)
 class Round:
-    """What is to be trained. Hashable, and made of strings, numbers and bytes alone."""
+    """What is trained in a round.
 
-    config: str
-    """The member's settings, as `Config.text` gives them. Its hyper-parameters hold, whoever's
-    weights these are."""
-    number: int
-    """Of the round, from 0."""
-    episodes: int
-    """Train until so many more have ended; looked at between calls of the program."""
-    window: int
-    """How many of the last scores are told."""
-    state: bytes | None = None
-    """The member as its last round left it; None before its first."""
-    donor: bytes | None = None
-    """The member whose weights are copied first, as its last round left it; None: nobody's."""
-    optimiser_state: OptimiserState = "fresh"
-    """What becomes of the optimiser's state at a copy: fresh, copied too, or kept."""
+    **Arguments:**
 
-
-def train_round(task: Round, on_progress: OnProgress) -> dict[str, Any]:
-    """Train a round: what is left of the member, as a dict.
-
-    `state`: bytes for the next round, in the form of a run's checkpoint; `scores`: of the last
-    `window` episodes; `records`: lines for the member's records; the last one is the round's. A
-    member whose loss is no longer a number ends its round where it began it, with no scores.
+    - `run`: the member's settings. Its hyper-parameters are used, whoever's weights it copies.
+    - `number`: of the round, from 0.
+    - `episodes`: train until this many more have ended; checked between compiled calls.
+    - `window`: how many of the last scores are compared.
+    - `state`: the member's checkpoint after its last round; None before its first.
+    - `donor`: the checkpoint of the member whose weights are copied first; None: no copy.
+    - `optimiser_state`: the optimiser's state after a copy: fresh, copied too, or kept.
     """
-    config = Config.parse(task.config)
-    trainer, hyper, per_update = config.trainer(), config.hypers(), config.settings.steps
-    state, progress = _begin(task, config)
-    first = progress.episodes
-    told: list[np.ndarray] = []
-    records: list[dict[str, Any]] = []
-    while progress.episodes - first < task.episodes:
-        began = time.monotonic()
-        state, update = trainer.run(state, hyper, config.dispatch)
-        update = jax.tree.map(np.asarray, update)
-        scores, broken = progress.note(update, per_update, time.monotonic() - began)
-        if broken:
-            records = [{"event": "diverged", "updates": progress.updates, "what": broken}]
-            told = []
-            state, progress = _begin(task, config)
-            break
-        told.append(scores)
-        records.append(progress.record())
-        mean = progress.mean(task.window)
-        fraction = (progress.episodes - first) / task.episodes
-        on_progress(fraction, [] if mean is None else [mean])
-    scores = np.concatenate([np.zeros(0, np.float32), *told])[-task.window :]
-    mean = float(np.mean(scores, dtype=np.float64)) if len(scores) else None
-    counts = {"updates": progress.updates, "steps": progress.steps, "episodes": progress.episodes}
-    records.append({"event": "round", "round": task.number, **counts, "mean": mean})
-    data = to_bytes(to_save(state, progress), config.about())
-    return {"state": data, "scores": scores.tolist(), "records": records}
+
+    run: RunSettings
+    number: int
+    episodes: int
+    window: int
+    state: bytes | None = None
+    donor: bytes | None = None
+    optimiser_state: OptimiserState = "fresh"
 
 
-def _begin(task: Round, config: Config) -> tuple[Training, Progress]:
-    """The member at the beginning of its round, with the weights that it copies."""
-    state, progress = config.trainer().init(jax.random.key(config.seed)), Progress()
-    if task.state is not None:
-        like = to_save(state, progress)
-        tree = from_bytes(task.state, like, config.about())
-        state, progress = saved(tree, config.settings.steps)
-        if task.donor is not None:
-            donor = from_bytes(task.donor, like, None)["training"]
-            state = copied(state, donor, config.settings, task.optimiser_state)
-    return state, progress
+@dataclasses.dataclass(frozen=True)
+class RoundResult:
+    """What a round leaves.
+
+    **Arguments:**
+
+    - `state`: the member's checkpoint, as the bytes of its file.
+    - `lines`: for the member's records. The last one is the round's; see `RoundTraining.results`.
+    """
+
+    state: bytes
+    lines: list[Line]
 
 
-def copied(
-    state: Training, donor: Training, settings: AgentSettings, optimiser_state: OptimiserState
-) -> Training:
-    """A training with the donor's weights: its network, what is averaged into its writer, and the
-    older networks that act if there is a lag.
+class RoundTraining(AgentTraining):
+    """The training of one round: `AgentTraining` that is complete after a number of episodes."""
 
-    The actors stay in their worlds, but what their memories hold was written by other weights: they
-    are cleared as at a start, and the episodes under way are not counted.
+    def __init__(self, *args: Any, task: Round, **options: Any):
+        super().__init__(*args, **options)
+        self._task, self._first = task, self.progress.episodes
+
+    @property
+    def fraction(self) -> float:
+        """The episodes of this round so far, as a fraction of those asked for."""
+        return (self.progress.episodes - self._first) / self._task.episodes
+
+    @property
+    def done(self) -> bool:
+        """Whether the episodes are made."""
+        return self.fraction >= 1.0
+
+    def mean_return(self) -> float | None:
+        """Mean return of the window's episodes."""
+        return self.progress.mean_return(self._task.window)
+
+    def results(self) -> list[Line]:
+        """The round's line: `scored` is how many of the checkpoint's last scores are compared."""
+        return [self._line(self._task.window, self.mean_return())]
+
+    def diverged_line(self) -> Line:
+        """The round's line of a member that diverged: it has no scores."""
+        return self._line(0, None)
+
+    def _line(self, scored: int, mean: float | None) -> Line:
+        about = {"event": "round", "round": self._task.number}
+        return about | self.progress.counts() | {"mean": mean, "scored": scored}
+
+
+def train_round(task: Round, on_progress: OnProgress) -> RoundResult:
+    """Train a round.
+
+    A member whose loss is not finite ends its round where it began it, with no scores.
+
+    **Arguments:**
+
+    - `task`: the round.
+    - `on_progress`: called after every compiled call with (fraction done, [mean return]).
+    """
+    training, sink = _begin_round(task), InMemory()
+
+    def report() -> None:
+        mean = training.mean_return()
+        on_progress(training.fraction, [] if mean is None else [mean])
+
+    try:
+        train_run(training, sink, on_progress=report)
+        lines = sink.lines
+    except Diverged as error:
+        training = _begin_round(task)
+        lines = [error.line, training.diverged_line()]
+    return RoundResult(to_bytes(training.checkpoint, task.run.to_json()), lines)
+
+
+def read_scores(state: bytes) -> np.ndarray:
+    """The scores in a member's checkpoint, oldest first. This does not use JAX."""
+    with np.load(io.BytesIO(state), allow_pickle=False) as archive:
+        scores = archive[_SCORES]
+    return scores[~np.isnan(scores)]
+
+
+def copy_weights(
+    state: TrainState,
+    donor: TrainState,
+    settings: LearnerSettings,
+    optimiser_state: OptimiserState,
+) -> TrainState:
+    """A training with the donor's weights.
+
+    Copied are the network, the weights that are averaged into a slow writer and, with a lag, the
+    older networks that act. The environments stay as they are. Memories are cleared, because other
+    weights wrote into them, and the unfinished episodes are not counted.
+
+    **Arguments:**
+
+    - `state`: the training that takes the weights.
+    - `donor`: the training that they are from.
+    - `settings`: of both learners.
+    - `optimiser_state`: the optimiser's state: fresh, copied too, or its own.
     """
     network = donor.weights.network
     optimiser = {
-        "fresh": lambda: begin(network, settings).optimiser,
+        "fresh": lambda: init_weights(network, settings).optimiser,
         "copied": lambda: donor.weights.optimiser,
         "own": lambda: state.weights.optimiser,
     }[optimiser_state]()
-    weights = Weights(network, donor.weights.learned, optimiser)
-    actors = Actors(state.actors.env, state.actors.frame, *fresh(network, settings.envs))
-    return Training(weights, donor.older, actors, state.key, state.updates)
+    return TrainState(
+        weights=Weights(network=network, learned=donor.weights.learned, optimiser=optimiser),
+        older=donor.older,
+        actors=fresh_actors(state.actors.env_state, state.actors.observation, network),
+        key=state.key,
+        updates=state.updates,
+    )
+
+
+def _begin_round(task: Round) -> RoundTraining:
+    """The member at the beginning of its round, with the weights that it copies."""
+    run, trainer = task.run, make_trainer(task.run)
+    if task.state is None:
+        return RoundTraining(run, trainer, task=task)
+    shapes = checkpoint_shapes(trainer.state_shapes())
+    checkpoint = from_bytes(task.state, shapes, run.to_json())
+    if task.donor is not None:
+        donor = from_bytes(task.donor, shapes, None)["training"]
+        checkpoint["training"] = copy_weights(
+            checkpoint["training"], donor, run.agent.learner, task.optimiser_state
+        )
+    return RoundTraining.load(run, trainer, checkpoint, task=task)

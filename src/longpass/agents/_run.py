@@ -1,153 +1,209 @@
-"""Runs: training with records, checkpoints and an eye on divergence, in a folder of its own."""
+"""One run of an agent: its training, and the folder in which it records and saves."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Self
 
 import jax
-import numpy as np
-from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
-from longpass.agents._config import Config
-from longpass.agents._impala import Training, Update
-from longpass.agents._progress import Progress, saved, to_save
-from longpass.agents._settings import Hyper
+from longpass.agents._hyper import hyper_arrays
+from longpass.agents._impala import TrainState
+from longpass.agents._progress import (
+    Checkpoint,
+    Progress,
+    checkpoint_shapes,
+    from_checkpoint,
+    to_checkpoint,
+    to_numpy,
+)
+from longpass.agents._settings import KIND, RunSettings, load_settings
+from longpass.agents._trainers import Trainer, make_trainer
 from longpass.networks import ActorCritic
-from longpass.records import Checkpoints, Records, make_folder, provenance
+from longpass.records import Checkpoints, Diverged, Line, RunFolder, train_run
 
-RECORDS = "records.jsonl"
-
-
-class Diverged(ValueError):
-    """A loss or a gradient is no longer a number."""
+POPULATION = "population.json"
+MEMBERS = "members"
 
 
-class Trainer(Protocol):
-    """What a run needs of what trains it: `Impala`, `HostImpala` or `RayImpala`."""
+class AgentTraining:
+    """The training of one agent, for `longpass.records.train_run`.
 
-    @property
-    def init(self) -> Callable[[PRNGKeyArray], Training]: ...
+    **Arguments:**
 
-    @property
-    def resumed(self) -> Callable[[Training], Training]: ...
-
-    @property
-    def run(self) -> Callable[[Training, Hyper, int], tuple[Training, Update]]: ...
-
-
-class Run:
-    """One training in a folder: settings.json, records.jsonl and two checkpoints.
-
-    On the three worlds, a run that was stopped and resumed leaves what one that never stopped
-    leaves, to the bit. Records after the last checkpoint are then written twice, equal but for
-    their seconds: the later one counts (`curve` reads them so).
-
-    **Arguments:** `config`; `path`: the folder; `resume`: go on with what is in it; `trainer`: what
-    trains, if not the config's own on this machine.
+    - `run`: the settings.
+    - `trainer`: what trains.
+    - `state`, `progress`: where training continues. By default it starts.
+    - `steps`: environment steps after which training is complete.
     """
 
     def __init__(
-        self, config: Config, path: Path, *, resume: bool = False, trainer: Trainer | None = None
-    ):
-        self.config, self._hyper, self.folder = config, config.hypers(), make_folder("out", path)
-        self.checkpoints, self.records = Checkpoints(path), Records(path / RECORDS)
-        if not resume and (self.checkpoints.exist() or self.records.path.exists()):
-            raise ValueError(
-                f"out is {str(path)!r}, which holds a run: --resume goes on with it, or choose "
-                f"another folder"
-            )
-        if resume and not self.checkpoints.exist():
-            raise ValueError(f"out is {str(path)!r}: there is no checkpoint in it to resume from")
-        self.trainer = trainer or config.trainer()
-        self.progress = Progress()
-        self.warning: str | None = None
-        self.state: Training = self.trainer.init(jax.random.key(config.seed))
-        if resume:
-            tree = to_save(self.state, self.progress)
-            tree, self.warning = self.checkpoints.load(tree, config.about())
-            state, self.progress = saved(tree, config.settings.steps)
-            self.state = self.trainer.resumed(state)
-        self._saved_at = self.progress.updates
-        config.save(self.folder)
-        if resume:
-            # What comes now may be made by another commit, or on another machine.
-            updates = {"updates": self.progress.updates}
-            self.records.append([{"event": "resume", **updates, **provenance()}])
-        else:
-            self.records.append([{"event": "begin", **config.about(), **provenance()}])
-            self.save()
-
-    def train(
         self,
-        steps: float | int,
-        watch: Callable[[Progress], None] = lambda _: None,
-        stop: Callable[[], bool] = lambda: False,
-        save_seconds: float = 180.0,
-    ) -> Progress:
-        """Train until `steps` environment steps are made, or `stop` says so.
+        run: RunSettings,
+        trainer: Trainer,
+        state: TrainState | None = None,
+        progress: Progress | None = None,
+        *,
+        steps: float = float("inf"),
+    ):
+        self.run, self.progress = run, progress or Progress()
+        self.state = trainer.start(jax.random.key(run.seed)) if state is None else state
+        self._trainer, self._hyper = trainer, hyper_arrays(run.agent.hyper)
+        self._steps = steps
+        # Not more updates per call than the whole training has.
+        learner = run.agent.learner
+        most = learner.updates_per_call
+        self._updates_per_call = int(max(1, min(most, -(-steps // learner.steps))))
 
-        `watch` sees the progress after every call of the compiled program. Checkpoints are made
-        every `save_seconds` and at the end, however it comes about.
-        """
-        steps = _checks.real("steps", steps, above=0.0)
-        last_save = time.monotonic()
-        while self.progress.steps < steps and not stop():
-            began = time.monotonic()
-            self.state, update = self.trainer.run(self.state, self._hyper, self.config.dispatch)
-            self._note(jax.tree.map(np.asarray, update), began)
-            watch(self.progress)
-            if time.monotonic() - last_save > save_seconds:
-                self.save()
-                last_save = time.monotonic()
-        if self._saved_at != self.progress.updates:
-            self.save()
-        return self.progress
+    @classmethod
+    def load(
+        cls, run: RunSettings, trainer: Trainer, checkpoint: Checkpoint, **options: Any
+    ) -> Self:
+        """Continue from a checkpoint. `options` are further arguments of the class."""
+        state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
+        return cls(run, trainer, trainer.restore(state), progress, **options)
 
-    def save(self) -> None:
-        """Make a checkpoint."""
-        try:
-            self.checkpoints.save(to_save(self.state, self.progress), self.config.about())
-        except OSError as error:
-            raise OSError(
-                f"the checkpoint of update {self.progress.updates} could not be written to "
-                f"{self.folder} ({error}); the last good one, of update {self._saved_at}, stays"
-            ) from error
-        self._saved_at = self.progress.updates
+    @property
+    def updates(self) -> int:
+        """Updates so far."""
+        return self.progress.updates
 
-    def _note(self, update: Update, began: float) -> None:
-        """Count what a call made, and write it down."""
+    @property
+    def done(self) -> bool:
+        """Whether the steps are made."""
+        return self.progress.steps >= self._steps
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Everything that changes."""
+        return to_checkpoint(self.state, self.progress)
+
+    def advance(self) -> list[Line]:
+        """Make one compiled call; its progress line. `Diverged` if a metric is not finite."""
+        began = time.monotonic()
+        self.state, result = self._trainer.train_steps(
+            self.state, self._hyper, self._updates_per_call
+        )
+        result = to_numpy(result)
         seconds = time.monotonic() - began
-        _, broken = self.progress.note(update, self.config.settings.steps, seconds)
+        broken = self.progress.add_result(result, self.run.agent.learner.steps, seconds)
         if broken:
-            self._explain(broken)
-        self.records.append([self.progress.record()])
+            self._raise_diverged(broken)
+        return [self.progress.line()]
 
-    def _explain(self, broken: list[str]) -> None:
-        progress, hyper = self.progress, self.config.hyper
-        where = make_folder("out", self.folder / "diverged")
-        Checkpoints(where).save(to_save(self.state, self.progress), self.config.about())
-        self.records.append([{"event": "diverged", "updates": progress.updates, "what": broken}])
+    def results(self) -> list[Line]:
+        """The result line."""
+        return [{"event": "result", **self.progress.summary()}]
+
+    def _raise_diverged(self, broken: list[str]) -> None:
+        updates, hyper = self.updates, self.run.agent.hyper
         raise Diverged(
-            f"diverged between updates {progress.updates - self.config.dispatch} and "
-            f"{progress.updates}: {', '.join(broken)} not finite. What it was then is in {where}; "
-            f"the last good checkpoint, of update {self._saved_at}, stays in {self.folder}. What "
-            f"helps: a smaller learning_rate ({hyper['learning_rate']:g} now), a larger epsilon "
-            f"({hyper['epsilon']:g}), a smaller clip_norm ({hyper['clip_norm']:g})"
+            f"diverged between updates {updates - self._updates_per_call} and {updates}: "
+            f"{', '.join(broken)} not finite. What helps: a smaller learning_rate "
+            f"({hyper.learning_rate:g} now), a larger epsilon ({hyper.epsilon:g}), a smaller "
+            f"clip_norm ({hyper.clip_norm:g})",
+            {"event": "diverged", "updates": updates, "what": broken},
         )
 
 
-def load_network(path: Path) -> tuple[Config, ActorCritic, str | None]:
-    """(Settings, network, warning if the latest checkpoint is damaged) of the run in a folder."""
-    config = Config.load(path)
-    fresh = config.trainer().init(jax.random.key(config.seed))
-    tree, warning = Checkpoints(path).load(to_save(fresh, Progress()), config.about())
-    return config, tree["training"].weights.network, warning
+def train_agent(
+    run: RunSettings,
+    out: Path,
+    steps: float,
+    *,
+    resume: bool = False,
+    trainer: Trainer | None = None,
+    on_begin: Callable[[RunFolder], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+    save_seconds: float = 180.0,
+) -> Progress:
+    """Train one agent in a folder: `settings.json`, `records.jsonl` and two checkpoints.
+
+    On our worlds, a run that was stopped and resumed leaves what one that was never stopped
+    leaves, to the bit. Records after the last checkpoint are then written twice; `learning_curve`
+    reads them.
+
+    **Arguments:**
+
+    - `run`: the settings.
+    - `out`: the folder; it is made if it is not there.
+    - `steps`: environment steps, over all copies.
+    - `resume`: continue the run in the folder, if there is one.
+    - `trainer`: what trains; by default `make_trainer(run)`.
+    - `on_begin`: called with the folder once the run has been made or loaded.
+    - `on_progress`: called with the progress after every compiled call.
+    - `stop`: asked after every compiled call whether to stop.
+    - `save_seconds`: time between checkpoints. One is also saved at the end.
+
+    **Returns:** how far the run is. `Diverged` if a loss or gradient is not finite.
+    """
+    _checks.real("steps", steps, above=0.0)
+    _refuse_member(Path(out))
+    with RunFolder(out, KIND, run.to_json(), resume=resume) as folder:
+        trainer = trainer or make_trainer(run)
+        if folder.begun:
+            checkpoint = folder.load(checkpoint_shapes(trainer.state_shapes()))
+            training = AgentTraining.load(run, trainer, checkpoint, steps=steps)
+        else:
+            training = AgentTraining(run, trainer, steps=steps)
+        on_begin(folder)
+        result = folder.result()
+        if training.done and result is not None and result["updates"] == training.updates:
+            return training.progress
+        folder.begin(training)
+        try:
+            train_run(
+                training,
+                folder,
+                on_progress=lambda: on_progress(training.progress),
+                stop=stop,
+                save_seconds=save_seconds,
+            )
+        except Diverged as error:
+            folder.append([error.line])
+            path = folder.save_diverged(training)
+            raise Diverged(
+                f"{error}. The state at that point is in {path}; the last good checkpoint, of "
+                f"update {folder.saved_updates}, stays in {folder.path}",
+                error.line,
+            ) from None
+    return training.progress
 
 
-def curve(path: Path) -> list[dict[str, Any]]:
-    """The records of a run's progress, in order, each update once."""
-    lines = [line for line in Records(Path(path) / RECORDS).read() if "event" not in line]
-    latest = {line["updates"]: line for line in lines}
-    return [latest[updates] for updates in sorted(latest)]
+def load_network(folder: Path) -> tuple[RunSettings, ActorCritic, str | None]:
+    """The trained network of the run in a folder. Nothing is compiled or played.
+
+    **Arguments:**
+
+    - `folder`: of a run, or of a member of a population.
+
+    **Returns:** (settings, network, a warning if the latest checkpoint is damaged).
+    """
+    run = load_settings(folder)
+    shapes = checkpoint_shapes(make_trainer(run).state_shapes())
+    checkpoint, warning = find_checkpoints(Path(folder)).load(shapes, run.to_json())
+    return run, checkpoint["training"].weights.network, warning
+
+
+def find_checkpoints(folder: Path) -> Checkpoints:
+    """The checkpoints of a run, or of a member of a population: those of its last two rounds."""
+    rounds = sorted(folder.glob("round-*.npz"), key=round_number)
+    if not rounds:
+        return Checkpoints(folder)
+    return Checkpoints(folder, rounds[-1].name, rounds[-2].name if len(rounds) > 1 else None)
+
+
+def round_number(path: Path) -> int:
+    """The number of the round whose file this is."""
+    return int(path.stem.removeprefix("round-"))
+
+
+def _refuse_member(path: Path) -> None:
+    """ValueError if a folder belongs to a member of a population."""
+    if path.parent.name == MEMBERS and (path.parent.parent / POPULATION).exists():
+        raise ValueError(
+            f"out is {str(path)!r}, a member of a population: it must be a folder of its own; "
+            f"`longpass pbt --resume` continues the population"
+        )

@@ -1,139 +1,300 @@
-"""What can be set about a learner: what is compiled in, and what a population may vary."""
+"""The settings of an agent, of a run and of a population. Each is declared once, here.
+
+The command line, the checks, the records and the tables in the documentation are derived from
+these classes. Nothing here imports JAX.
+"""
 
 import dataclasses
-from typing import get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import equinox as eqx
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Num
+import tyro
 
-from longpass import _checks
-from longpass._names import Optimiser
+from longpass import envs
+from longpass._fields import Bounds, check_settings, from_json, to_json
+from longpass._names import Embedding, MemoryName, Normalise, Writer
+from longpass.records import SETTINGS, read_json
 
+if TYPE_CHECKING:
+    from longpass.envs import AnyEnvironment
 
-class Hyper(eqx.Module):
-    """Hyper-parameters, as arrays: a population is a `vmap` over them."""
+KIND = "agent"
+"""The kind of run, as `settings.json` and the records have it."""
+RECENT = 3000
+"""A run's result is the mean return of its last `RECENT` episodes, as in the paper."""
 
-    learning_rate: Float[Array, "*population"]
-    entropy_cost: Float[Array, "*population"]
-    """Weight of the policy's entropy in the loss."""
-    discount: Float[Array, "*population"]
-    epsilon: Float[Array, "*population"]
-    """What the optimiser adds to the root of the mean squared gradient. A large one (IMPALA: 0.1)
-    makes it gentle where gradients are small."""
-    clip_norm: Float[Array, "*population"]
-    """Gradients longer than this, all together, are shortened to it."""
-    baseline_cost: Float[Array, "*population"]
-    """Weight of the value's squared error, with its half, in the loss."""
-    halvings: Float[Array, "*population"]
-    """How often the learning rate is halved in a million steps of the environment."""
-    reward_scale: Float[Array, "*population"]
-    """What rewards are multiplied by in learning: values of about 1 suit all other settings."""
-
-    def __init__(
-        self,
-        learning_rate: float | int | Array = 1e-3,
-        entropy_cost: float | int | Array = 2e-3,
-        discount: float | int | Array = 0.99,
-        epsilon: float | int | Array = 1e-6,
-        clip_norm: float | int | Array = 1.0,
-        baseline_cost: float | int | Array = 0.5,
-        halvings: float | int | Array = 0.0,
-        reward_scale: float | int | Array = 1.0,
-    ):
-        given = {name: value for name, value in locals().items() if name in _LEAST}
-        for name, value in given.items():
-            if isinstance(value, int | float):
-                _checks.real(name, value, **_LEAST[name])
-                if name == "discount" and value > 1:
-                    raise ValueError(f"discount is {value}: it must be 0 to 1")
-            setattr(self, name, jnp.asarray(value, jnp.float32))
-
-    def after(self, steps: Num[Array, "*population"]) -> "Hyper":
-        """What they are after so many steps of the environment."""
-        rate = self.learning_rate * 2.0 ** (-1e-6 * self.halvings * steps)
-        return eqx.tree_at(lambda hyper: hyper.learning_rate, self, rate)
-
-
-_LEAST = {
-    "learning_rate": {"least": 0.0},
-    "entropy_cost": {"least": 0.0},
-    "discount": {"least": 0.0},
-    "epsilon": {"above": 0.0},
-    "clip_norm": {"above": 0.0},
-    "baseline_cost": {"least": 0.0},
-    "halvings": {"least": 0.0},
-    "reward_scale": {"above": 0.0},
-}
+_MOST_SLICES = 5
+Optimiser = Literal["adam", "rmsprop"]
+OptimiserState = Literal["fresh", "copied", "own"]
 
 
 @dataclasses.dataclass(frozen=True)
-class AgentSettings:
-    """What a learner's program is compiled for.
+class NetworkSettings:
+    """The network of an agent: a torso, a memory and two heads."""
 
-    `rollout`, `block_every` and `horizon` are three things: how much is played between updates,
-    how far gradients reach back through the memory, and how far V-trace looks ahead.
+    memory: MemoryName = "chain"
+    """The memory: chain is the LP-RNN, parallel its control."""
+    num_pools: Annotated[int | None, Bounds(least=1)] = None
+    """Number of pools (chain, parallel). None: the fewest that reach the memory span of the task,
+    plus extra_pools."""
+    extra_pools: Annotated[int, Bounds(least=0)] = 0
+    """Pools beyond the fewest that reach the memory span, if num_pools is None. With layer
+    normalisation, slower pools hold the oldest events most clearly."""
+    pool_size: Annotated[int, Bounds(least=1)] = 198
+    """Units of a pool."""
+    viewport_size: Annotated[int, Bounds(least=1)] = 32
+    """Units of the viewport through which each pool is read."""
+    output_size: Annotated[int, Bounds(least=1)] = 128
+    """Units of the layer that summarises the viewports."""
+    hidden_size: Annotated[int, Bounds(least=1)] = 128
+    """Units of an LSTM or GRU. 128 units have about as many parameters as a chain of 9 pools."""
+    writer: Writer = "learned"
+    """How the weights that write into the memory (the torso and the input matrix of the pools) are
+    trained: like all others (the paper), not at all (frozen), or as an exponential average of
+    trained weights (slow)."""
+    embedding: Embedding = "plain"
+    """How the torso starts: with random weights (plain, the paper), adapted to a sample of frames
+    so that few units are active (sparse), or sparse with each unit's mean subtracted (centred)."""
+    threshold: float = 1.0
+    """For sparse and centred: activation threshold, in standard deviations above a unit's mean."""
+    normalise: Normalise | None = None
+    """Normalisation of each pool before it is read: None (the paper) or layer. Only chain and
+    parallel have it."""
+    logit_scale: Annotated[float, Bounds(least=0.0)] = 0.01
+    """Scale of the policy's initial weights. With a larger one the first policy is less even."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.normalise is not None and not self.has_pools:
+            raise ValueError(
+                f"normalise is {self.normalise!r}: it must be None for {self.memory}, which has no "
+                f"pools"
+            )
+
+    @property
+    def has_pools(self) -> bool:
+        """Whether the memory is made of pools."""
+        return self.memory in ("chain", "parallel")
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnerSettings:
+    """How an agent acts and learns. A learner is compiled for these settings.
+
+    `rollout`, `block_every` and `horizon` are three settings that most libraries merge: how much is
+    played between updates, how far gradients reach back through the memory, and how far V-trace
+    looks ahead.
     """
 
-    envs: int = 32
-    """Copies of the environment."""
-    rollout: int = 300
+    envs: Annotated[int, Bounds(least=1)] = 8
+    """Copies of the environment. With fewer copies there are more updates per environment step."""
+    rollout: Annotated[int, Bounds(least=1)] = 300
     """Steps that each copy plays between updates."""
-    slices: int = 5
-    """A rollout is learned from in so many stretches of equal length, one step of the optimiser
-    each. The memory's state is carried from one to the next; gradients and targets are not."""
-    block_every: int = 20
-    """Gradients through the memory's state are stopped every so many steps of a slice."""
-    horizon: int | None = None
-    """V-trace's targets look ahead to the end of every stretch of so many steps; None: to the end
-    of the slice."""
-    lag: int = 0
-    """Actions are chosen by the weights of so many updates ago."""
+    slices: Annotated[int | None, Bounds(least=1)] = None
+    """Number of parts of equal length into which a rollout is cut, with one step of the optimiser
+    per part. The memory's state is carried over to the next part; gradients and targets are not.
+    None: the most, up to 5, that divide the rollout and are not shorter than block_every."""
+    block_every: Annotated[int, Bounds(least=1)] = 20
+    """Gradients through the memory's state are stopped every block_every steps."""
+    horizon: Annotated[int | None, Bounds(least=1)] = None
+    """Number of steps after which V-trace's targets are cut; None: the end of the slice."""
+    lag: Annotated[int, Bounds(least=0)] = 0
+    """Number of updates by which the weights that act are behind."""
     optimiser: Optimiser = "adam"
-    lambda_: float = 1.0
-    """V-trace: how far errors are carried."""
-    clip_rho: float = 1.0
+    """The optimiser."""
+    lambda_: Annotated[float, Bounds(least=0.0)] = 1.0
+    """V-trace's lambda: below 1, errors of later steps count less."""
+    clip_rho: Annotated[float, Bounds(least=0.0)] = 1.0
     """V-trace's rho-bar."""
-    clip_c: float = 1.0
+    clip_c: Annotated[float, Bounds(least=0.0)] = 1.0
     """V-trace's c-bar."""
-    slow_rate: float = 0.001
-    """For `writer="slow"`: the share of the learned weights that each step takes over."""
-    stagger: int = 1000
-    """Copies begin up to so many steps of random play into an episode, or all would end together.
-    Episodes begun that way are not counted."""
+    slow_rate: Annotated[float, Bounds(above=0.0)] = 0.001
+    """For the slow writer: rate of the exponential average, per step of the optimiser."""
+    stagger: Annotated[int, Bounds(least=1)] = 1000
+    """Copies begin after up to this many steps of random play, so that their episodes do not all
+    end together. Episodes begun that way are not counted."""
+    updates_per_call: Annotated[int, Bounds(least=1)] = 40
+    """Updates per compiled call. Each call gives one record; checkpoints lie between calls."""
 
-    def __post_init__(self):
-        for name in ("envs", "rollout", "slices", "block_every", "stagger"):
-            _checks.positive_int(name, getattr(self, name))
-        _checks.int_within("lag", self.lag, 0, None)
-        _checks.one_of("optimiser", self.optimiser, get_args(Optimiser))
-        for name in ("lambda_", "clip_rho", "clip_c"):
-            _checks.real(name, getattr(self, name), least=0.0)
-        _checks.real("slow_rate", self.slow_rate, above=0.0)
-        if self.rollout % self.slices:
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.rollout % self.num_slices:
             raise ValueError(
                 f"slices is {self.slices}: it must divide the rollout, which is {self.rollout}"
             )
-        if self.horizon is not None:
-            _checks.int_within("horizon", self.horizon, 1, self.slice_steps)
-        if self.block_every > self.slice_steps:
-            raise ValueError(
-                f"block_every is {self.block_every}: it must be at most {self.slice_steps}, the "
-                f"steps of a slice (rollout {self.rollout} in {self.slices} slices)"
-            )
+        for name in ("block_every", "horizon"):
+            value = getattr(self, name)
+            if value is not None and value > self.slice_steps:
+                raise ValueError(
+                    f"{name} is {value}: it must be at most {self.slice_steps}, the steps of a "
+                    f"slice (rollout {self.rollout} in {self.num_slices} slices)"
+                )
+
+    @property
+    def num_slices(self) -> int:
+        """`slices`, or if it is None the number that it stands for."""
+        if self.slices is not None:
+            return self.slices
+        numbers = range(1, _MOST_SLICES + 1)
+        fits = [
+            n for n in numbers if self.rollout % n == 0 and self.rollout // n >= self.block_every
+        ]
+        return max(fits, default=1)
 
     @property
     def slice_steps(self) -> int:
         """Steps of a slice."""
-        return self.rollout // self.slices
+        return self.rollout // self.num_slices
 
     @property
     def steps(self) -> int:
-        """Environment steps of one update."""
+        """Environment steps per update."""
         return self.envs * self.rollout
 
 
-def slices_for(rollout: int, block_every: int, most: int = 5) -> int:
-    """The most slices, up to `most`, that divide a rollout and leave room for `block_every`."""
-    fits = [n for n in range(1, most + 1) if rollout % n == 0 and rollout // n >= block_every]
-    return max(fits, default=1)
+@dataclasses.dataclass(frozen=True)
+class HyperParams:
+    """What the members of a population may differ in.
+
+    Nothing is compiled for these values: the learner takes them as arrays, in this same class (see
+    `hyper_arrays`), and a population may be a `vmap` over them.
+    """
+
+    learning_rate: Annotated[float, Bounds(least=0.0)] = 1e-3
+    """Learning rate of the optimiser."""
+    entropy_cost: Annotated[float, Bounds(least=0.0)] = 2e-3
+    """Weight of the policy's entropy in the loss."""
+    discount: Annotated[float, Bounds(least=0.0, most=1.0)] = 0.99
+    """Discount of rewards per step."""
+    epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
+    """Added by the optimiser to the root mean square of the gradient. With a larger one, updates
+    are small where gradients are (IMPALA: 0.1)."""
+    clip_norm: Annotated[float, Bounds(above=0.0)] = 1.0
+    """Gradients are scaled down to this global norm."""
+    baseline_cost: Annotated[float, Bounds(least=0.0)] = 0.5
+    """Weight of the value's loss, which is half its squared error."""
+    lr_halvings_per_million_steps: Annotated[float, Bounds(least=0.0)] = 0.0
+    """How often the learning rate is halved per million environment steps."""
+    reward_scale: Annotated[float, Bounds(above=0.0)] = 1.0
+    """Factor of rewards in learning. The other settings suit values of about 1."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentSettings:
+    """An agent: its network, how it learns, and its hyper-parameters."""
+
+    network: NetworkSettings = dataclasses.field(default_factory=NetworkSettings)
+    learner: LearnerSettings = dataclasses.field(default_factory=LearnerSettings)
+    hyper: HyperParams = dataclasses.field(default_factory=HyperParams)
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSettings:
+    """Everything that the results of a run depend on. `resolve_settings` makes a complete one."""
+
+    env: str
+    """The name of a world (see `longpass.envs.names`), or the id of a Gymnasium environment."""
+    params: Any = dataclasses.field(default_factory=dict)
+    """The parameters of the world; an empty dict for a Gymnasium environment."""
+    agent: AgentSettings = dataclasses.field(default_factory=AgentSettings)
+    """The agent."""
+    seed: Annotated[int, Bounds(least=0)] = 0
+    """Seed of weights, environments and actions."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def is_gymnasium(self) -> bool:
+        """Whether the environment is one of Gymnasium."""
+        return self.env not in envs.WORLDS
+
+    @property
+    def title(self) -> str:
+        """The name of the environment for people."""
+        return self.env if self.is_gymnasium else self.load_environment().title
+
+    def load_environment(self) -> "AnyEnvironment":
+        """The environment of a run on one of our worlds. This imports JAX."""
+        return envs.WORLDS[self.env].load_environment()
+
+    def max_return(self) -> float | None:
+        """The highest possible mean return, if it is known."""
+        return None if self.is_gymnasium else self.load_environment().max_score(self.params)
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as JSON can hold them."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "RunSettings":
+        """The settings that `to_json` was given. ValueError if a key is unknown or missing."""
+        params, given = values.get("params"), dict(values)
+        world = envs.WORLDS.get(values.get("env", ""))
+        if world is not None:
+            params = from_json(world.load_params(), params)
+        return dataclasses.replace(from_json(cls, given), params=params)
+
+
+def load_settings(folder: Path) -> RunSettings:
+    """The settings of the run in a folder. ValueError if there is none."""
+    path = Path(folder) / SETTINGS
+    if not path.is_file():
+        raise ValueError(
+            f"RUN is {str(folder)!r}: it must be the folder of a run, with {SETTINGS} in it"
+        )
+    values = read_json(path, "the settings of a run")
+    kind = values.pop("kind", None)
+    if kind != KIND:
+        raise ValueError(f"RUN is {str(folder)!r}: it must be a run of an agent, not of {kind!r}")
+    try:
+        return RunSettings.from_json(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is damaged or of another version ({error})") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class PopulationSettings:
+    """Population based training, as the paper adapts it: weights are copied, hyper-parameters are
+    not."""
+
+    size: Annotated[int, Bounds(least=1), tyro.conf.arg(name="members")] = 9
+    """Number of agents. The first has the settings as given; those of the others are drawn around
+    them."""
+    rounds: Annotated[int, Bounds(least=1)] = 5
+    """Rounds of training. Between two rounds, members may copy each other's weights."""
+    episodes: Annotated[int, Bounds(least=1)] = 30_000
+    """Episodes per member and round."""
+    window: Annotated[int, Bounds(least=2, most=RECENT)] = RECENT
+    """Number of episodes, the last of a round, whose scores are compared."""
+    significance: Annotated[float, Bounds(least=0.0, most=1.0)] = 0.05
+    """A higher mean counts as better if the p-value of the t-test is below this."""
+    optimiser_state: OptimiserState = "fresh"
+    """The optimiser's state of a member that copies weights: fresh, copied too, or its own."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.window > self.episodes:
+            raise ValueError(
+                f"window is {self.window}: it must be at most {self.episodes}, the episodes of a "
+                f"round"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PopulationPlan(PopulationSettings):
+    """A population, complete. A population of one is a single run, to the bit."""
+
+    run: RunSettings
+    """What all members share; its seed is the population's."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.run.is_gymnasium:
+            raise ValueError(
+                f"env is {self.run.env!r}: it must be one of {', '.join(envs.names())}, because a "
+                f"Gymnasium environment cannot be saved between rounds"
+            )

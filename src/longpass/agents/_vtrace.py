@@ -1,4 +1,4 @@
-"""V-trace (Espeholt et al. 2018, arXiv:1802.01561): values and advantages from others' actions."""
+"""V-trace (Espeholt et al. 2018, arXiv:1802.01561): off-policy values and advantages."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from jaxtyping import Array, Bool, Float
 
 
 class VTrace(NamedTuple):
-    """What V-trace gives for every step; no gradient passes through any of it."""
+    """Targets and advantages of every step, without gradient."""
 
     targets: Float[Array, "time *batch"]
-    """vs_t: what the value of x_t is drawn to."""
+    """vs_t: the regression target of the value of x_t."""
     advantages: Float[Array, "time *batch"]
-    """What the log-probability of a_t is weighed with, its clipped ratio included."""
+    """The weight of the log-probability of a_t, including its clipped ratio."""
 
 
 def vtrace(
@@ -36,13 +36,17 @@ def vtrace(
 
     **Arguments:**
 
-    - `v_tm1`, `v_t`: the value of where an action was taken, and of where it led. `v_t[t]` is
-      `v_tm1[t + 1]` but for steps that are cut, and the last.
-    - `r_t`: the action's reward. `discount_t`: 0 where the action ended the episode.
+    - `v_tm1`, `v_t`: values before and after each action. `v_t[t]` is `v_tm1[t + 1]` except at
+      cuts and at the last step.
+    - `r_t`: the reward of the action.
+    - `discount_t`: the discount; 0 where the action ended the episode.
     - `rho_tm1`: probability of the action now over that when it was taken.
-    - `cut_t`: true where the next row is not what followed (another episode after one that ran
-      out of time, or beyond the horizon): nothing is carried over, and `v_t` is all that is known.
-    - `lambda_`: how far errors are carried. `clip_rho`, `clip_c`: rho-bar and c-bar.
+    - `cut_t`: true where the next row does not follow (an episode was truncated, or the horizon
+      ends): errors are not carried over, and `v_t` is used as it is.
+    - `lambda_`: how far errors are carried.
+    - `clip_rho`, `clip_c`: rho-bar and c-bar.
+
+    **Returns:** targets and advantages.
     """
     for name, array in (("v_t", v_t), ("r_t", r_t), ("discount_t", discount_t), ("rho", rho_tm1)):
         if array.shape != v_tm1.shape:
@@ -62,7 +66,7 @@ def vtrace(
     zero = jnp.zeros(v_tm1.shape[1:], deltas.dtype)
     _, errors = jax.lax.scan(back, zero, (deltas, discount_t * c), reverse=True)
     targets = v_tm1 + errors
-    # Where an action led is worth its own target, as far as that is carried; the last has none.
+    # Bootstrap from the next step's V-trace target; the last step has none.
     later = jnp.concatenate([errors[1:], zero[None]])
     advantages = rho * (r_t + discount_t * (v_t + carried * later) - v_tm1)
     return jax.lax.stop_gradient(VTrace(targets, advantages))

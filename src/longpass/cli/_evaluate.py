@@ -11,9 +11,9 @@ from rich.table import Table
 
 @dataclasses.dataclass
 class Evaluate:
-    """Let a trained agent play whole episodes, greedily and as it was trained.
+    """Let a trained agent play complete episodes, greedily and as in training.
 
-    Prints the mean return with a 95 % bootstrap interval, beside the highest there is.
+    Prints the mean return with a 95 % bootstrap interval, and the highest possible one.
     """
 
     run_folder: tyro.conf.Positional[Path]
@@ -29,32 +29,32 @@ class Evaluate:
         import jax
 
         from longpass import _checks
-        from longpass.agents import episode_scores, interval, load_network
+        from longpass.agents import bootstrap_interval, episode_scores, load_network
 
         episodes = _checks.positive_int("episodes", self.episodes)
-        config, network, warning = load_network(self.run_folder)
+        settings, network, warning = load_network(self.run_folder)
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
         table = Table("play", "mean return", "95 % interval", "worst", "best")
         results: dict[str, Any] = {}
         for kind in ("greedy", "sampled"):
             scores = episode_scores(
-                config, network, episodes, jax.random.key(self.seed), greedy=kind == "greedy"
+                settings, network, episodes, jax.random.key(self.seed), greedy=kind == "greedy"
             )
-            low, high = interval(scores)
+            low, high = bootstrap_interval(scores)
             results[kind] = {"mean": float(scores.mean()), "low": low, "high": high}
             results[kind] |= {"worst": float(scores.min()), "best": float(scores.max())}
             shown = (f"{results[kind][name]:.3f}" for name in ("mean", "worst", "best"))
             mean, worst, best = shown
             table.add_row(kind, mean, f"{low:.3f} to {high:.3f}", worst, best)
-        highest = config.best()
+        highest = settings.max_return()
         if highest is not None:
-            table.caption = f"{config.task}: the highest there is, on average, is {highest:.3f}"
+            table.caption = f"{settings.env}: the highest possible mean is {highest:.3f}"
         console.print(table)
         return {
             "command": "evaluate",
             "run": str(self.run_folder),
-            "task": config.task,
+            "task": settings.env,
             "episodes": episodes,
             "return_max": highest,
             **results,

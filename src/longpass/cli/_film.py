@@ -76,15 +76,14 @@ class Film:
 
     def _load_policy(self, env: "AnyEnvironment") -> "tuple[Any, ActorCritic]":
         """(Parameters of the world, network) of the run that is the policy."""
-        from longpass.agents import load_network, world_name
+        from longpass.agents import load_network
 
-        config, network, _ = load_network(Path(self.policy))
-        if world_name(config.task) != env.name:
+        run, network, _ = load_network(Path(self.policy))
+        if run.env != env.name:
             raise ValueError(
-                f"policy is {self.policy!r}, trained on {world_name(config.task)}: "
-                f"it must be a run on {env.name}"
+                f"policy is {self.policy!r}, trained on {run.env}: it must be a run on {env.name}"
             )
-        return dataclasses.replace(config.world()[1], **changed_params(self.world)), network
+        return dataclasses.replace(run.params, **changed_params(self.world)), network
 
     def _play_policy(
         self, env: "AnyEnvironment", params: Any, hidden: Any, network: "ActorCritic"
@@ -93,14 +92,14 @@ class Film:
         import jax
         import numpy as np
 
-        from longpass.agents import watch
+        from longpass.agents import rollout_policy
         from longpass.envs import film
 
         key = jax.random.key(self.seed)
-        seen = watch(env, params, hidden, network, key, film.MOST_STEPS)
-        seen = jax.tree.map(np.asarray, seen)
+        played = rollout_policy(env, params, hidden, network, key, film.MOST_STEPS)
+        played = jax.tree.map(np.asarray, played)
         # A chain's state is one array of all pools; an LSTM's is its hidden state and its cells.
-        leaves = jax.tree.leaves(seen.memory)
+        leaves = jax.tree.leaves(played.memory)
         parts = list(np.moveaxis(leaves[0], 1, 0)) if leaves[0].ndim == 3 else leaves
         # The agent does not read the frame on which an episode ends.
-        return seen.actions, [np.concatenate([part, part[-1:]]) for part in parts]
+        return played.actions, [np.concatenate([part, part[-1:]]) for part in parts]

@@ -48,8 +48,11 @@ def _flatten(cls: type) -> list[FieldInfo]:
 
 def _annotation(field: FieldInfo, default: str) -> Any:
     kinds = (field.type, None, Literal[_UNSET]) if field.optional else (field.type, Literal[_UNSET])
-    text = f"{field.help} By default {default}." if default else field.help
     return Annotated[
         Union[kinds],  # noqa: UP007 (built from a tuple)
-        tyro.conf.arg(name=flag_name(field.name).replace("_", "-"), help=text),
+        tyro.conf.arg(
+            name=flag_name(field.name).replace("_", "-"),
+            help=field.help,
+            help_behavior_hint=f"(default: {default})" if default else "",
+        ),
     ]

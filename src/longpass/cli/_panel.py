@@ -1,4 +1,4 @@
-"""A training as it goes on: a live panel on a terminal, nothing on a pipe."""
+"""The progress of a training: a live panel on a terminal, nothing on a pipe."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -10,15 +10,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from longpass.agents import Config, Progress
+    from longpass.agents import Progress, RunSettings
 
 
 class Panel:
     """Shows progress while it is entered."""
 
-    def __init__(self, console: Console, config: "Config", steps: float):
-        self._config, self._steps = config, steps
-        self._best = config.best()
+    def __init__(self, console: Console, settings: "RunSettings", steps: float):
+        self._settings, self._steps = settings, steps
+        self._best = settings.max_return()
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
         self._first: tuple[float, int] | None = None
 
@@ -39,12 +39,12 @@ class Panel:
             self._live.update(Box(self._table(progress), title=self._title()), refresh=True)
 
     def _title(self) -> str:
-        config = self._config
-        family, block = config.network["family"], config.settings.block_every
-        return f"{config.title} · {family} · gradients over {block} · seed {config.seed}"
+        settings, agent = self._settings, self._settings.agent
+        block = f"block every {agent.learner.block_every}"
+        return f"{settings.title} · {agent.network.memory} · {block} · seed {settings.seed}"
 
     def _rate(self, progress: "Progress") -> float | None:
-        """Steps a second since the first call, which had to be compiled."""
+        """Steps per second since the first call, which had to be compiled."""
         now = time.monotonic()
         if self._first is None:
             self._first = (now, progress.steps)
@@ -60,9 +60,9 @@ class Panel:
             ("", ProgressBar(self._steps, min(progress.steps, self._steps), width=40)),
             ("steps", f"{progress.steps:,} of {self._steps:,.0f}"),
             ("episodes", f"{progress.episodes:,}"),
-            ("steps a second", "" if rate is None else f"{rate:,.0f}"),
-            ("return, last 100", self._score(progress.mean(100))),
-            ("return, last 3,000", self._score(progress.mean())),
+            ("steps per second", "" if rate is None else f"{rate:,.0f}"),
+            ("return, last 100", self._score(progress.mean_return(100))),
+            ("return, last 3,000", self._score(progress.mean_return())),
             ("entropy", f"{metrics['entropy']:.3f}"),
             ("policy loss", f"{metrics['policy_loss']:+.5f}"),
             ("baseline loss", f"{metrics['baseline_loss']:.5f}"),

@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 from rich.table import Table
 
-from longpass._settings import AgentFields, PopulationFields
+from longpass.agents import PopulationSettings
 from longpass.cli._live import LiveView, follow, span
-from longpass.jobs import Engine, EngineName, Job, JobProgress
+from longpass.cli._train import AgentFlags
+from longpass.cli._worlds import WorldParams, environment_of
+from longpass.jobs import EngineName
 
 if TYPE_CHECKING:
-    from longpass.agents import Members, Population
+    from longpass.agents import Population, PopulationPlan, Round, RoundResult
+    from longpass.jobs import Engine, Job, JobProgress
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(kw_only=True)
 class Pbt:
-    """Population based training on a task, as the paper adapts it (appendix D).
+    """Population based training on a world, as the paper adapts it (appendix D).
 
-    Members with their own hyper-parameters train for a round of episodes each. Then each samples
+    Members with different hyper-parameters train for a round of episodes each. Then each samples
     another and compares scores of the last episodes by a t-test; if the other is better, its
-    weights are copied. Hyper-parameters stay. Kill it at any moment: --resume goes on, exactly as
-    if nothing had happened.
+    weights are copied. Hyper-parameters are not copied. The process may be killed at any time:
+    --resume continues, exactly as if it had not been.
 
       longpass pbt cued-catch --block-every 3 --members 9 --rounds 5 --out runs/population
       longpass figure lineage runs/population
@@ -30,19 +33,24 @@ class Pbt:
 
     task: WorldParams
     """What to learn. Every parameter can be set: longpass pbt t-maze --level 0."""
-    agent: AgentFields = dataclasses.field(default_factory=AgentFields)
-    population: PopulationFields = dataclasses.field(default_factory=PopulationFields)
+    agent: AgentFlags
+    population: PopulationSettings = dataclasses.field(default_factory=PopulationSettings)
+    paper: bool = False
+    """The paper's own form: learned writer, plain embedding, no normalisation."""
+    seed: int = 0
+    """Seed of the population: equal seeds give equal populations."""
     out: Path = Path("runs/population")
     """The population's folder; it is made if it is not there."""
     resume: bool = False
-    """Go on with the population in --out, with its flags; --rounds may be more."""
+    """Continue the population in --out, with the same flags, or begin it if there is none. --rounds
+    may be more than before."""
     engine: EngineName = "local"
     """Where members train: processes on this machine, or workers on a Ray cluster."""
     address: str | None = None
     """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
     it, one is started here for the run."""
     workers: int | None = None
-    """Processes; by default one per core (of the cluster)."""
+    """Processes; by default one per core."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -55,51 +63,60 @@ class Pbt:
             population = Population(self.plan(), self.out, resume=self.resume)
             again = "the same command with --resume"
             result = train_populations([population], engine, console, again)
+        run = population.plan.run
         return {
             "command": "pbt",
             "out": str(self.out),
-            "task": population.plan.config.task,
-            "return_max": population.plan.config.best(),
+            "task": run.env,
+            "return_max": run.max_return(),
             "members": population.summary(),
             **result,
         }
 
-    def plan(self) -> "Members":
-        """What these flags ask for, complete."""
-        from longpass.agents import Members, configure
+    def plan(self) -> "PopulationPlan":
+        """The population that these flags ask for."""
+        from longpass.agents import PopulationPlan, resolve_settings
 
-        task = environment_of(self.task).name.replace("-", "_")
-        config = configure(task, recorded_params(self.task), self.agent)
-        return Members(config=config, **dataclasses.asdict(self.population))
+        env = environment_of(self.task).name
+        run = resolve_settings(env, self.task, self.agent, paper=self.paper, seed=self.seed)
+        return PopulationPlan(run=run, **dataclasses.asdict(self.population))
 
 
 def train_populations(
     populations: "list[Population]",
-    engine: Engine[Any, Any],
+    engine: "Engine[Round, RoundResult]",
     console: Console,
     again: str = "the same command",
 ) -> dict[str, Any]:
-    """Train what populations have left, with a live view and tables; the end of what `--json`
-    prints. `again`: how the user goes on after stopping it."""
+    """Train what is left of populations, with a live view and tables.
+
+    **Arguments:**
+
+    - `populations`: what is trained.
+    - `engine`: runs `train_round`.
+    - `console`: for the view and the tables.
+    - `again`: how the user continues after stopping.
+
+    **Returns:** the last keys of what `--json` prints.
+    """
     from longpass.agents import run_populations
 
-    workers = engine.workers
-    expected = sum(population.expected() for population in populations)
-    view = _View(populations, expected, workers)
+    expected = sum(population.estimate_seconds() for population in populations)
+    view = _View(populations, expected, engine.workers)
     if expected:
-        folders = [str(population.out) for population in populations]
-        where = folders[0] if len(folders) == 1 else f"{len(folders)} folders like {folders[0]}"
+        paths = [str(population.out) for population in populations]
+        where = paths[0] if len(paths) == 1 else f"{len(paths)} folders like {paths[0]}"
         console.print(
-            f"about {span(expected / workers)} on {workers} workers, into {where}",
+            f"about {span(expected / engine.workers)} on {engine.workers} workers, into {where}",
             highlight=False,
             soft_wrap=True,
         )
     stopped = follow(run_populations(populations, engine), view, console)
     for population in populations:
-        if population.plan.members > 1:
-            console.print(_members(population.plan, population.summary(), {}))
+        if population.plan.size > 1:
+            console.print(_members_table(population.plan, population.summary(), {}))
     if stopped:
-        console.print(f"stopped: {again} goes on from the last rounds that were done")
+        console.print(f"stopped: {again} continues from the last finished rounds")
         raise KeyboardInterrupt
     for error in view.errors:
         console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
@@ -107,23 +124,23 @@ def train_populations(
 
 
 class _View(LiveView):
-    """Populations as they render themselves: every member of those that train now."""
+    """A live view of populations: every member of those that train now."""
 
     _SHOWN = 3  # populations at a time
 
     def __init__(self, populations: "list[Population]", total: float, workers: int):
-        super().__init__(self._seconds, total, workers)
+        super().__init__(self._estimate_job, total, workers)
         self._populations = populations
         self._rows = [population.summary() for population in populations]
         self._episodes = 0
 
-    def _seconds(self, job: Job[Any]) -> float:
+    def _estimate_job(self, job: "Job[Round]") -> float:
         from longpass.agents import estimate_round
 
         plan = self._populations[job.id[0]].plan
-        return estimate_round(plan.config, plan.episodes)
+        return estimate_round(plan.run, plan.episodes)
 
-    def on_progress(self, progress: JobProgress[Any, Any]) -> None:
+    def on_progress(self, progress: "JobProgress[Round, RoundResult]") -> None:
         super().on_progress(progress)
         index, member = progress.job.id
         if progress.state == "failed":
@@ -134,35 +151,38 @@ class _View(LiveView):
             self._rows[index] = self._populations[index].summary()
 
     def __rich__(self) -> Group:
-        partly = sum(one.fraction * one.job.payload.episodes for one in self.running.values())
+        running = self.running.values()
+        partly = sum(one.fraction * one.job.payload.episodes for one in running)
         rate = (self._episodes + partly) / self.spent
-        line = f"{rate:,.0f} episodes a second, {span(self.left)} left"
-        shown = sorted({index for index, _ in self.running})[: self._SHOWN]
+        line = f"{rate:,.0f} episodes per second, {span(self.left)} left"
+        indices = sorted({one.job.id[0] for one in running})[: self._SHOWN]
         tables = [
-            _members(
+            _members_table(
                 self._populations[index].plan,
                 self._rows[index],
-                {member: one for (i, member), one in self.running.items() if i == index},
+                {one.job.id[1]: one for one in running if one.job.id[0] == index},
             )
-            for index in shown
+            for index in indices
         ]
         return Group(*tables, line)
 
 
-def _members(
-    plan: "Members", rows: list[dict[str, Any]], running: dict[int, JobProgress[Any, Any]]
+def _members_table(
+    plan: "PopulationPlan",
+    rows: list[dict[str, Any]],
+    running: "dict[int, JobProgress[Round, RoundResult]]",
 ) -> Table:
-    """Every member: hyper-parameters, how far its round is, its mean return, its copies."""
+    """Every member: hyper-parameters, progress of its round, mean return, copies."""
     from longpass.agents import SPREAD
 
     columns = [name.replace("_", " ") for name in SPREAD]
     table = Table("member", *columns, "round", "episodes", "mean return", "copies")
     for column in table.columns:
         column.justify = "right"
-    best = plan.config.best()
-    family, block = plan.config.network["family"], plan.config.settings.block_every
-    table.title = f"{plan.config.title} · {family} · gradients over {block}"
-    table.caption = f"the highest return there is: {best:.3f}"
+    run = plan.run
+    memory, block_every = run.agent.network.memory, run.agent.learner.block_every
+    table.title = f"{run.title} · {memory} · block every {block_every}"
+    table.caption = f"the highest possible return: {run.max_return():.3f}"
     for row in rows:
         now = running.get(row["member"])
         number, mean, done = row["rounds"], row["mean"], ""

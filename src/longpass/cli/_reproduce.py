@@ -9,14 +9,14 @@ from rich.progress import track
 from rich.table import Table
 
 from longpass._fields import Preset
-from longpass._names import AgentStudy
+from longpass.agents import AgentStudy
 from longpass.cli._figure import FigureName, FigureOfAgents
 from longpass.cli._pbt import train_populations
 from longpass.cli._sweep import run_sweep
+from longpass.cli._worlds import changed_params
 
 if TYPE_CHECKING:
     from longpass.agents import Population
-    from longpass.streams import Sweep
 
 
 @dataclasses.dataclass
@@ -28,7 +28,7 @@ class Reproduce:
     streams and eight truncations, 20 random settings each, a quarter of the paper's symbols or
     less; all three worlds, single agents, three seeds: hours. paper: its 27,000 runs, and five
     populations of nine for each curve: weeks. Records are kept in OUT/PRESET, those of agents in
-    OUT/quick/agents or OUT/agents; a preset that is stopped goes on where it was.
+    OUT/agents-quick or OUT/agents; the same command continues a preset that was stopped.
     """
 
     preset: Preset = "quick"
@@ -39,7 +39,7 @@ class Reproduce:
     out: Path = Path("results")
     """The folder for records and, in its folder figures, pictures."""
     workers: int | None = None
-    """Processes that train; by default one a core."""
+    """Processes that train; by default one per core."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -61,37 +61,29 @@ class Reproduce:
             return ("cued-catch",) if self.preset == "quick" else get_args(AgentStudy)
         return (self.only,) if self.only in get_args(AgentStudy) else ()  # pyright: ignore[reportReturnType]
 
-    def _place(self) -> Path:
-        """Where records of agents are: quick's are made anew, all others are kept together."""
-        return self.out / "quick" / "agents" if self.preset == "quick" else self.out / "agents"
+    def _agents_folder(self) -> Path:
+        """Where records of agents are: those of quick apart, all others together."""
+        return self.out / ("agents-quick" if self.preset == "quick" else "agents")
 
     def _classify(self, console: Console) -> dict[str, Any]:
         from longpass.jobs import LocalEngine
-        from longpass.streams import train_group
+        from longpass.streams import Sweep, sweep_preset, train_group
 
-        return run_sweep(self._sweep(), LocalEngine(train_group, self.workers), console)
-
-    def _sweep(self) -> "Sweep":
-        from longpass.streams import Sweep, sweep_preset
-
-        return Sweep(sweep_preset(self.preset), self.out / self.preset)
+        sweep = Sweep(sweep_preset(self.preset), self.out / self.preset)
+        return run_sweep(sweep, LocalEngine(train_group, self.workers), console)
 
     def _agents(self, console: Console) -> dict[str, Any]:
-        from longpass.agents import Population, agent_preset, train_round
+        from longpass.agents import Population, make_agent_preset, train_round
         from longpass.jobs import LocalEngine
 
-        engine = LocalEngine(train_round, self.workers)
-        if self.preset == "quick":
-            self._sweep()  # which takes no folder that has something else in it
         plans = {
             name: plan
             for study in self._studies()
-            for name, plan in agent_preset(self.preset, study).items()
+            for name, plan in make_agent_preset(self.preset, study).items()
         }
-        populations = [
-            Population(plan, path, resume=(path / "population.json").exists())
-            for path, plan in ((self._place() / name, plan) for name, plan in plans.items())
-        ]
+        folder = self._agents_folder()
+        populations = [Population(plan, folder / name, resume=True) for name, plan in plans.items()]
+        engine = LocalEngine(train_round, self.workers)
         result = train_populations(populations, engine, console)
         cells = _cells(populations)
         console.print(_table(cells))
@@ -107,7 +99,7 @@ class Reproduce:
         names = self._figures()
         for name in track(names, "drawing", console=console, disable=quiet, transient=True):
             of_agents = name in figures.FROM_AGENTS
-            records = self._place() if of_agents else self.out / self.preset
+            records = self._agents_folder() if of_agents else self.out / self.preset
             # All presets but quick add to one collection of agents.
             ending = "" if of_agents and self.preset == "paper" else suffix
             files = figures.draw(name, self.out / "figures", records, ending)
@@ -131,17 +123,17 @@ class Reproduce:
 
 
 def _cells(populations: "list[Population]") -> list[dict[str, Any]]:
-    """For each task, memory, `block_every` and difficulty: what its runs earned in the end."""
+    """The mean return of each task, memory, `block_every` and difficulty."""
     from longpass.figures import TOP
 
     cells: dict[tuple[Any, ...], list[float]] = {}
     best: dict[tuple[Any, ...], float | None] = {}
     for population in populations:
-        config = population.plan.config
-        task, memory = config.task, config.network["family"]
-        special = ", ".join(f"{name} {value}" for name, value in config.params.items())
-        key = (task, memory, config.settings.block_every, special)
-        best[key] = config.best()
+        run = population.plan.run
+        memory, block_every = run.agent.network.memory, run.agent.learner.block_every
+        special = ", ".join(f"{name} {value}" for name, value in changed_params(run.params).items())
+        key = (run.env, memory, block_every, special)
+        best[key] = run.max_return()
         means = sorted(row["mean"] for row in population.summary() if row["mean"] is not None)
         if means:
             top = means[-TOP:]

@@ -1,42 +1,51 @@
-"""`longpass train TASK`."""
+"""`longpass train WORLD`."""
 
 import contextlib
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 
-from longpass._settings import AgentFields
+from longpass.agents import AgentSettings, default_words
+from longpass.cli._flags import Overrides, optional_flags
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import stopping
+from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
 
 if TYPE_CHECKING:
-    from longpass.agents import Config, Run
+    from longpass.agents import Progress, RunSettings
+    from longpass.records import RunFolder
+
+AgentFlags = Annotated[Overrides, optional_flags(AgentSettings, default_words)]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(kw_only=True)
 class Train:
-    """Train a recurrent actor-critic on a task (V-trace, as in IMPALA).
+    """Train a recurrent actor-critic on a world (V-trace, as in IMPALA).
 
-    Leaves a folder with settings, records (JSONL) and checkpoints. Ctrl-C stops and saves;
-    --resume goes on, exactly as if nothing had happened. Flags that are not given are the task's
-    defaults; docs/agents.md has the table. --paper takes the network as the paper has it.
+    The run's folder has its settings, records (JSONL) and checkpoints. Ctrl-C stops and saves;
+    --resume continues, exactly as if the run had not been stopped. Flags that are not given are the
+    defaults of the world. --paper takes the network as the paper has it.
     """
 
     task: WorldParams | None = None
     """What to learn. Every parameter can be set: longpass train t-maze --level 0."""
     gym: str | None = None
     """A Gymnasium environment with discrete actions instead, such as CartPole-v1."""
-    agent: AgentFields = dataclasses.field(default_factory=AgentFields)
+    agent: AgentFlags
+    paper: bool = False
+    """The paper's own form: learned writer, plain embedding, no normalisation."""
+    seed: int = 0
+    """Seed of weights, environments and actions: equal seeds give equal runs."""
     steps: float = 1e7
     """Environment steps, over all copies."""
     out: Path = Path("runs/agent")
     """The run's folder; it is made if it is not there."""
     resume: bool = False
-    """Go on with the run in --out, up to --steps. Without a task, all its settings are taken from
-    there; with one, flags must be those that it was begun with."""
+    """Continue the run in --out, up to --steps, or begin it if there is none. Without a task, all
+    its settings are taken from the folder; with one, flags must be those that it was begun with."""
     engine: EngineName = "local"
     """Where it acts: here, in the program that learns, or on a Ray cluster."""
     actors: int | None = None
@@ -46,9 +55,9 @@ class Train:
     """For --engine ray: the cluster to join, auto for the one that runs on this machine; without
     it, one is started here for the training."""
     save_minutes: float = 3.0
-    """A checkpoint every so many minutes."""
+    """Minutes between checkpoints."""
     tensorboard: bool = False
-    """Write TensorBoard's files into the run's folder too (needs longpass[tensorboard])."""
+    """Also write TensorBoard files into the run's folder (needs longpass[tensorboard])."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -57,87 +66,94 @@ class Train:
 
         _checks.real("save_minutes", self.save_minutes, above=0.0)
         _checks.real("steps", self.steps, above=0.0)
-        config = self.config()
+        settings = self.settings()
         # Ray starts before JAX is used.
-        with self._trainer(config) as trainer:
-            return self._train(console, config, trainer)
+        with self._trainer(settings) as trainer:
+            return self._train(console, settings, trainer)
 
-    def _train(self, console: Console, config: "Config", trainer: Any) -> dict[str, Any]:
-        from longpass.agents import Run
+    def _train(self, console: Console, settings: "RunSettings", trainer: Any) -> dict[str, Any]:
+        from longpass.agents import train_agent
 
-        board = _tensorboard(self.out) if self.tensorboard else None
-        run = Run(config, self.out, resume=self.resume, trainer=trainer)
-        for note in filter(None, [run.warning]):
-            console.print(f"longpass: {note}", style="yellow", markup=False, highlight=False)
-        with Panel(console, config, self.steps) as panel, stopping() as stop:
+        board = _open_board(self.out) if self.tensorboard else None
 
-            def watch(progress: Any) -> None:
+        def warn(folder: "RunFolder") -> None:
+            if folder.warning:
+                console.print(
+                    f"longpass: {folder.warning}", style="yellow", markup=False, highlight=False
+                )
+
+        with Panel(console, settings, self.steps) as panel, stopping() as stop:
+
+            def show(progress: "Progress") -> None:
                 panel.show(progress)
                 if board is not None:
                     _write_board(board, progress)
 
-            progress = run.train(self.steps, watch, stop, 60.0 * self.save_minutes)
+            progress = train_agent(
+                settings,
+                self.out,
+                self.steps,
+                resume=self.resume,
+                trainer=trainer,
+                on_begin=warn,
+                on_progress=show,
+                stop=stop,
+                save_seconds=60.0 * self.save_minutes,
+            )
         if stop():
-            how = f"stopped: longpass train --resume --out {self.out} goes on"
-            console.print(how, highlight=False, soft_wrap=True)
+            command = f"longpass train --resume --out {self.out} --steps {self.steps:g}"
+            console.print(f"stopped: {command} continues", highlight=False, soft_wrap=True)
             raise KeyboardInterrupt
-        result = self._result(run, config)
-        console.print(_summary(result, len(progress.scores)), highlight=False, soft_wrap=True)
-        return result
-
-    def _trainer(self, config: "Config") -> contextlib.AbstractContextManager[Any]:
-        """What trains, None for what does so on this machine."""
-        if self.engine == "ray":
-            from longpass.agents import RayImpala
-
-            return RayImpala(config, self.actors, self.address)
-        for name in ("actors", "address"):
-            if (value := getattr(self, name)) is not None:
-                raise ValueError(f"{name} is {value!r}: only the engine 'ray' has that")
-        return contextlib.nullcontext()
-
-    def _result(self, run: "Run", config: "Config") -> dict[str, Any]:
-        progress = run.progress
-        return {
+        result = {
             "command": "train",
-            "task": config.task,
-            "memory": config.network["family"],
-            "return_mean": progress.mean(),
-            "return_max": config.best(),
+            "task": settings.env,
+            "memory": settings.agent.network.memory,
+            "return_mean": progress.mean_return(),
+            "return_max": settings.max_return(),
             "episodes": progress.episodes,
             "steps": progress.steps,
             "seconds": round(progress.seconds, 3),
             "updates": progress.updates,
-            "seed": config.seed,
+            "seed": settings.seed,
             "out": str(self.out),
         }
+        console.print(_summarise(result, len(progress.scores)), highlight=False, soft_wrap=True)
+        return result
 
-    def config(self) -> "Config":
-        """What these flags ask for, complete."""
-        from longpass.agents import Config, configure
+    def _trainer(self, settings: "RunSettings") -> contextlib.AbstractContextManager[Any]:
+        """The trainer on a Ray cluster; None for the one on this machine."""
+        if self.engine == "ray":
+            from longpass.agents import RayImpala
+
+            return RayImpala(settings, self.actors, self.address)
+        for name in ("actors", "address"):
+            if (value := getattr(self, name)) is not None:
+                raise ValueError(
+                    f"{name} is {value!r}: it must be left out for the engine {self.engine!r}"
+                )
+        return contextlib.nullcontext()
+
+    def settings(self) -> "RunSettings":
+        """The run that these flags ask for."""
+        from longpass.agents import load_settings, resolve_settings
 
         if self.resume and self.task is None and self.gym is None:
-            if self.agent != AgentFields():
+            if self.agent or self.paper or self.seed:
                 raise ValueError(
-                    "--resume without a task takes every setting of the agent from the run: leave "
+                    "--resume without a task takes all settings of the agent from the run: leave "
                     "their flags out, or name the task too"
                 )
-            return Config.load(self.out)
+            return load_settings(self.out)
         if (self.task is None) == (self.gym is None):
             from longpass.envs import names
 
             raise ValueError(f"name a task ({', '.join(names())}) or a --gym, not both")
-        if self.gym is not None:
-            config = configure(self.gym, {}, self.agent)
-        else:
-            assert self.task is not None
-            task = environment_of(self.task).name.replace("-", "_")
-            config = configure(task, recorded_params(self.task), self.agent)
-        calls = -(-int(self.steps) // config.settings.steps)
-        return dataclasses.replace(config, dispatch=max(1, min(config.dispatch, calls)))
+        env = self.gym if self.task is None else environment_of(self.task).name
+        assert env is not None
+        return resolve_settings(env, self.task, self.agent, paper=self.paper, seed=self.seed)
 
 
-def _summary(result: dict[str, Any], episodes: int) -> str:
+def _summarise(result: dict[str, Any], episodes: int) -> str:
     mean, best = result["return_mean"], result["return_max"]
     shown = "no episode has ended"
     if mean is not None:
@@ -149,7 +165,7 @@ def _summary(result: dict[str, Any], episodes: int) -> str:
     )
 
 
-def _tensorboard(out: Path) -> Any:
+def _open_board(out: Path) -> Any:
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
@@ -159,8 +175,8 @@ def _tensorboard(out: Path) -> Any:
     return SummaryWriter(str(out / "tensorboard"))
 
 
-def _write_board(board: Any, progress: Any) -> None:
-    for name, value in progress.record().items():
-        if value is not None:
+def _write_board(board: Any, progress: "Progress") -> None:
+    for name, value in progress.line().items():
+        if isinstance(value, int | float):
             board.add_scalar(name, value, progress.steps)
     board.flush()

@@ -26,14 +26,6 @@ def environment_of(params: "WorldParams") -> "AnyEnvironment":
     return world.load_environment()
 
 
-def recorded_params(params: Any) -> dict[str, Any]:
-    """The parameters as the settings of a run record them: `truncate_at_timeout` only if set."""
-    values = dataclasses.asdict(params)
-    if not params.truncate_at_timeout:
-        values.pop("truncate_at_timeout", None)
-    return values
-
-
 def changed_params(params: Any) -> dict[str, Any]:
     """The parameters that differ from their defaults."""
     default = dataclasses.asdict(type(params)())

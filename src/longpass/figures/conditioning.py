@@ -1,24 +1,24 @@
-"""How a network writes and reads, and what that does to learning: a study of our own.
+"""How the conditioning of a network affects learning: a study of our own.
 
 Same task, memory, budget and learner; what differs is the writer (learned, frozen, slow), the
-embedding (plain, sparse) and the pools' normalisation (none, layer). The paper's own form is
-learned, plain, none.
+embedding (plain, sparse) and the pools' normalisation (None, layer). The paper's own form is
+learned, plain, None.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from longpass.agents import Config
-from longpass.figures.learning import draw_curves, read
+from longpass.agents import RunSettings
+from longpass.figures.learning import draw_curves, read_curve
 
 RUNS = Path("results/agents/conditioning")
 """Where the runs are that this project keeps; results/agents/README.md says how they are made."""
 
 
-def by_form(config: Config) -> str:
-    """Runs told apart by how their network writes and reads."""
-    network = config.network
-    return f"{network['writer']} writer, {network['embedding']}, {network['normalise']}"
+def label_form(run: RunSettings) -> str:
+    """Names runs by the form of their network."""
+    network = run.agent.network
+    return f"{network.writer} writer, {network.embedding}, {network.normalise or 'not normalised'}"
 
 
 def draw(out: Path, runs: Sequence[Path] = ()) -> list[Path]:
@@ -26,4 +26,4 @@ def draw(out: Path, runs: Sequence[Path] = ()) -> list[Path]:
     runs = list(runs) or sorted(path.parent for path in RUNS.glob("*/settings.json"))
     if not runs:
         raise ValueError(f"there are no runs in {RUNS}: name some, or train them first")
-    return draw_curves(out, "conditioning", [read(run, by_form) for run in runs])
+    return draw_curves(out, "conditioning", [read_curve(run, label_form) for run in runs])

@@ -1,11 +1,11 @@
-"""Learning curves: return over environment steps, one line a run, one colour a kind of run."""
+"""Learning curves: return over environment steps, one line per run, one colour per kind of run."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from longpass.agents import Config, curve
+from longpass.agents import RunSettings, learning_curve, load_settings
 from longpass.figures import _style
 
 
@@ -15,30 +15,30 @@ class Curve:
 
     task: str
     best: float | None
-    """The highest return there is."""
+    """The highest possible return."""
     label: str
     steps: list[int]
     returns: list[float]
     """Mean of the last 100 episodes."""
 
 
-def by_memory(config: Config) -> str:
-    """Runs told apart by memory and by how far gradients reach."""
-    return f"{config.network['family']}, gradients over {config.settings.block_every}"
+def label_memory(run: RunSettings) -> str:
+    """Names runs by their memory and by how far gradients reach."""
+    return f"{run.agent.network.memory}, block every {run.agent.learner.block_every}"
 
 
-def read(run: Path, label: Callable[[Config], str]) -> Curve:
+def read_curve(folder: Path, label: Callable[[RunSettings], str]) -> Curve:
     """The curve of the run in a folder."""
-    config = Config.load(run)
-    lines = [line for line in curve(run) if line["return_100"] is not None]
+    run = load_settings(folder)
+    lines = [line for line in learning_curve(folder) if line["return_100"] is not None]
     if not lines:
-        raise ValueError(f"RUN is {str(run)!r}: no episode has ended in it yet")
+        raise ValueError(f"RUN is {str(folder)!r}: no episode has ended in it yet")
     return Curve(
-        config.title,
-        config.best(),
-        label(config),
-        [line["steps"] for line in lines],
-        [line["return_100"] for line in lines],
+        task=run.title,
+        best=run.max_return(),
+        label=label(run),
+        steps=[line["steps"] for line in lines],
+        returns=[line["return_100"] for line in lines],
     )
 
 
@@ -46,11 +46,11 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
     """Draw learning.png and learning.svg of these runs into `out`."""
     if not runs:
         raise ValueError("no runs named: longpass figure learning RUN...")
-    return draw_curves(out, "learning", [read(run, by_memory) for run in runs])
+    return draw_curves(out, "learning", [read_curve(run, label_memory) for run in runs])
 
 
 def draw_curves(out: Path, name: str, curves: list[Curve]) -> list[Path]:
-    """One panel a task; runs of one kind share a colour and one line in the legend."""
+    """Draw one panel per task; runs of one kind share a colour and one line in the legend."""
     tasks = list(dict.fromkeys(one.task for one in curves))
     with _style.styled():
         figure = _style.new(7.0, 2.9 * len(tasks))

@@ -1,7 +1,7 @@
-"""Whose weights are whose: members of a population over its rounds, and who copied whom.
+"""The members of a population over its rounds, and which member copied which.
 
-A cell is a member's round, its number and colour the mean return of the round's last episodes. An
-arrow leads from the weights that were copied to the member that went on with them.
+A cell is a member's round; its number and colour are the mean return of the round's last episodes.
+An arrow leads from the weights that were copied to the member that copied them.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from longpass.agents import Config
+from longpass.agents import RunSettings, load_settings
 from longpass.figures import _style
-from longpass.records import Records
+from longpass.records import RECORDS, Records
 
 _WIDTH = 0.62  # of a cell; arrows run in the gaps
 
@@ -26,41 +26,41 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
     """Draw lineage.png and lineage.svg of the population in a folder into `out`."""
     if len(runs) != 1:
         raise ValueError("name one population's folder: longpass figure lineage DIR")
-    place = Path(runs[0])
-    if not (place / "population.json").exists():
-        raise ValueError(f"DIR is {str(place)!r}: it must be the folder of a population")
-    members = sorted((place / "members").iterdir(), key=lambda path: int(path.name))
-    configs = [Config.load(member) for member in members]
+    folder = Path(runs[0])
+    if not (folder / "population.json").exists():
+        raise ValueError(f"DIR is {str(folder)!r}: it must be the folder of a population")
+    members = sorted((folder / "members").iterdir(), key=lambda path: int(path.name))
+    settings = [load_settings(member) for member in members]
     means = [_means(member) for member in members]
     rounds = max(map(len, means))
     if not rounds:
-        raise ValueError(f"DIR is {str(place)!r}: no round is done in it yet")
+        raise ValueError(f"DIR is {str(folder)!r}: no round is done in it yet")
     with _style.styled():
         figure = _style.new(2.6 + 1.05 * rounds, 1.3 + 0.42 * len(members))
         axis = figure.subplots()
-        copies = [line for line in Records(place / "audit.jsonl").read() if line["copied"]]
+        copies = [line for line in Records(folder / "audit.jsonl").read() if line["copied"]]
         shades = _cells(axis, means, {(line["round"] + 1, line["member"]) for line in copies})
         for line in copies:
             _arrow(axis, line)
-        _label(axis, configs, rounds)
-        one = configs[0]
-        memory, block = one.network["family"], one.settings.block_every
+        _label(axis, settings, rounds)
+        first = settings[0]
+        memory, block = first.agent.network.memory, first.agent.learner.block_every
         figure.suptitle(
-            f"{one.title}, {memory}, gradients over {block}: "
+            f"{first.title}, {memory}, block every {block}: "
             f"{len(copies)} copies in {rounds} rounds",
             x=0.01,
             ha="left",
             fontsize=9,
         )
         bar = figure.colorbar(shades, ax=axis, pad=0.02, aspect=30)
-        bar.set_label(f"mean return (highest there is: {one.best():.3g})")
+        bar.set_label(f"mean return (highest possible: {first.max_return():.3g})")
         return _style.save(figure, out, "lineage")
 
 
 def _means(member: Path) -> list[float | None]:
     """The mean return of each round's last episodes; None where the member diverged."""
-    lines = Records(member / "records.jsonl").read()
-    by_round = {line["round"]: line["mean"] for line in lines if line.get("event") == "round"}
+    lines = Records(member / RECORDS).read()
+    by_round = {line["round"]: line["mean"] for line in lines if line["event"] == "round"}
     return [by_round[number] for number in sorted(by_round)]
 
 
@@ -99,16 +99,16 @@ def _arrow(axis: Axes, line: dict[str, Any]) -> None:
     axis.add_patch(arrow)
 
 
-def _label(axis: Axes, configs: list[Config], rounds: int) -> None:
+def _label(axis: Axes, settings: list[RunSettings], rounds: int) -> None:
     axis.set_xlim(-0.5, rounds - 0.5)
-    axis.set_ylim(len(configs) - 0.5, -0.5)
+    axis.set_ylim(len(settings) - 0.5, -0.5)
     axis.set_xticks(range(rounds), [str(number + 1) for number in range(rounds)])
     names = [
-        f"{member}: rate {c.hyper['learning_rate']:.2g}, entropy {c.hyper['entropy_cost']:.2g}, "
-        f"ε {c.hyper['epsilon']:.2g}"
-        for member, c in enumerate(configs)
+        f"{member}: rate {hyper.learning_rate:.2g}, entropy {hyper.entropy_cost:.2g}, "
+        f"ε {hyper.epsilon:.2g}"
+        for member, hyper in enumerate(run.agent.hyper for run in settings)
     ]
-    axis.set_yticks(range(len(configs)), names, fontsize=6.5)
+    axis.set_yticks(range(len(settings)), names, fontsize=6.5)
     axis.set(xlabel="round", ylabel="member")
     axis.tick_params(length=0)
     for side in axis.spines.values():

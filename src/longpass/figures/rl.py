@@ -1,44 +1,40 @@
 """Returns on the three worlds, chain against LSTM: the paper's figures 5 and 6.
 
-Rows are worlds, columns how often gradients through the memory are blocked. Dotted: the highest
-return there is. `rl-raw` is the same without smoothing.
+Rows are worlds, columns are `block_every`. The dotted line is the highest possible return. `rl-raw`
+is the same without smoothing.
 """
 
 from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from longpass.agents import RETURNS
 from longpass.figures import _style
 from longpass.figures._returns import (
     RECORDS,
     Returns,
     as_in_the_paper,
-    best_line,
-    counted,
+    count_runs,
+    draw_max_return,
     draw_runs,
-    find,
-    frame,
+    find_runs,
+    set_limits,
 )
 from longpass.figures._scores import MEMORIES
 
-PANELS = {
-    "cued_catch": ("Cued Catch", (3, 20, 100, 300), ("chain", "lstm")),
-    "t_maze": ("T-maze", (3, 20, 100, 300), ("chain", "lstm")),
-    "sequence_recall": ("Sequence Recall", (20, 300), ("chain", "lstm", "parallel")),
-}
 _LINES = {"chain": "-", "lstm": (0, (5, 1.5)), "parallel": (0, (4, 1.2, 1, 1.2))}
 
 
 def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = False) -> list[Path]:
     """Draw rl (or rl-raw) from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find(records))
+    cells = _cells(find_runs(records))
     if not cells:
         raise ValueError(
             f"there are no records of agents in {records} with the paper's settings: make some "
             f"with `longpass train`, `longpass pbt` or `longpass reproduce`, or name another folder"
         )
-    tasks = [task for task in PANELS if any(key[0] == task for key in cells)]
+    tasks = [task for task in RETURNS if any(key[0] == task for key in cells)]
     blocks = sorted({key[1] for key in cells})
     with _style.styled():
         figure = _style.new(max(4.2, 0.9 + 2.35 * len(blocks)), 0.6 + 2.2 * len(tasks))
@@ -46,13 +42,13 @@ def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = F
         for row, task in zip(axes, tasks, strict=True):
             shown = [run for key, runs in cells.items() if key[0] == task for run in runs]
             for axis, block in zip(row, blocks, strict=True):
-                if block in PANELS[task][1]:
+                if block in RETURNS[task].block_every:
                     _panel(axis, task, block, cells, max(run.end for run in shown), not raw)
                 else:
                     axis.set_axis_off()
-            frame(row[0], shown)
+            set_limits(row[0], shown)
             first = next(axis for axis in row if axis.axison)
-            first.set_ylabel(f"{PANELS[task][0]}\nreturn, 100 episodes")
+            first.set_ylabel(f"{RETURNS[task].title}\nreturn, 100 episodes")
             first.tick_params(labelleft=True)
         for axis in axes[-1]:
             axis.set_xlabel("episodes, thousands")
@@ -67,13 +63,15 @@ def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = F
 
 
 def _cells(found: list[Returns]) -> dict[tuple[str, int, str], list[Returns]]:
-    """Runs by (task, block_every, memory), of those that the paper has."""
+    """Runs by (world, block_every, memory), of those that the paper has."""
     cells: dict[tuple[str, int, str], list[Returns]] = {}
     for run in found:
-        config = run.config
-        task, block, memory = config.task, config.settings.block_every, config.network["family"]
-        panel = PANELS.get(task)
-        if panel and block in panel[1] and memory in panel[2] and as_in_the_paper(config):
+        agent = run.settings.agent
+        task, block, memory = run.settings.env, agent.learner.block_every, agent.network.memory
+        row = RETURNS.get(task)
+        if row is None or block not in row.block_every or memory not in row.memories:
+            continue
+        if as_in_the_paper(run.settings):
             cells.setdefault((task, block, memory), []).append(run)
     return cells
 
@@ -86,14 +84,14 @@ def _panel(
     end: float,
     smooth: bool,
 ) -> None:
-    memories = PANELS[task][2]
+    memories = RETURNS[task].memories
     axis.set_title(f"blocked every {block} steps", pad=3 + 8 * len(memories))
     axis.set_xlim(0, end / 1000)
     for line, memory in enumerate(reversed(memories)):
         name, colour = MEMORIES[memory]
         runs = cells.get((task, block, memory), [])
         axis.annotate(
-            f"{memory}: {counted(runs)}",
+            f"{memory}: {count_runs(runs)}",
             (0, 1),
             (0, 3 + 8 * line),
             xycoords="axes fraction",
@@ -103,4 +101,4 @@ def _panel(
         )
         if runs:
             draw_runs(axis, runs, end, name, smooth, color=colour, linestyle=_LINES[memory])
-            best_line(axis, runs[0].config.best())
+            draw_max_return(axis, runs[0].settings.max_return())

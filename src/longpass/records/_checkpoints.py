@@ -15,16 +15,22 @@ Tree = TypeVar("Tree")
 
 
 class Checkpoints:
-    """The two latest checkpoints of a run, in a folder: `checkpoint.npz` and the one before.
+    """The two latest checkpoints of a run, in a folder: by default `checkpoint.npz` and the one
+    before, `checkpoint-before.npz`.
 
     A checkpoint is a pytree of arrays (keys of `jax.random.key` too) and the settings of its run.
     It is read back only into a run of the same settings and the same names, shapes and dtypes.
     Zip's checksums find damage; then the checkpoint before is taken.
     """
 
-    def __init__(self, folder: Path):
-        self.latest = Path(folder) / "checkpoint.npz"
-        self.before = Path(folder) / "checkpoint-before.npz"
+    def __init__(
+        self,
+        folder: Path,
+        latest: str = "checkpoint.npz",
+        before: str | None = "checkpoint-before.npz",
+    ):
+        self.latest = Path(folder) / latest
+        self.before = Path(folder) / (before or latest)
 
     def exist(self) -> bool:
         """Whether there is anything to resume from."""

@@ -171,6 +171,11 @@ class RunFolder:
         """Whether there is a checkpoint to continue from."""
         return self.checkpoints.exist()
 
+    @property
+    def saved_updates(self) -> int:
+        """The updates of the latest checkpoint."""
+        return self._saved_updates
+
     def result(self) -> Line | None:
         """The latest result in the folder; None if training is not complete."""
         lines = [line for line in self.records.read() if line.get("event") == "result"]

@@ -1,0 +1,30 @@
+"""The members of a population: member i is a pure function of the plan and i."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from longpass._fields import replace_settings
+from longpass.agents._settings import PopulationPlan, RunSettings
+
+SPREAD = {"learning_rate": 3.0, "entropy_cost": 3.0, "epsilon": 10.0}
+"""Hyper-parameters that members differ in. Each is drawn evenly in its logarithm, between the
+common value divided by this factor and the common value times it."""
+_STREAM = 2  # of random numbers: no other draw of a population has it
+
+
+def member_settings(plan: PopulationPlan, member: int) -> RunSettings:
+    """The settings of a member. The first has the common ones."""
+    if member == 0:
+        return plan.run
+    rng = np.random.default_rng([plan.run.seed, member, _STREAM])
+    hyper = plan.run.agent.hyper
+    drawn = {name: _draw_around(rng, getattr(hyper, name), SPREAD[name]) for name in SPREAD}
+    agent = replace_settings(plan.run.agent, drawn)
+    return dataclasses.replace(plan.run, agent=agent, seed=int(rng.integers(2**31)))
+
+
+def _draw_around(rng: np.random.Generator, middle: float, spread: float) -> float:
+    factor = math.exp(rng.uniform(-math.log(spread), math.log(spread)))
+    return float(f"{middle * factor:.4g}")
