@@ -61,10 +61,18 @@ class Sent:
 
 
 def sweep(name: Any, workers: int) -> SweepRow:
-    """A dozen runs of one shape on this engine."""
-    settings = StreamSettings(truncation=2, batch_size=32, symbols=SYMBOLS, D=24, M=32, k=8, V=10)
-    jobs = [Job(i, (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
-    with make_engine(name, train, workers) as engine:
+    """A dozen runs of one shape by this engine."""
+    settings = StreamSettings(
+        truncation=2,
+        batch_size=32,
+        symbols=SYMBOLS,
+        hidden_size=32,
+        pool_size=24,
+        num_pools=8,
+        viewport_size=10,
+    )
+    work = [Job((i,), (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
+    with engine_for(name, workers) as engine:
         began = time.perf_counter()
         first, over = None, []
         for progress in engine.run(jobs):
