@@ -1,11 +1,11 @@
-"""Who copies whom, on made-up scores, against SciPy called by hand."""
+"""Which member copies which, on made-up scores, against SciPy called by hand."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from longpass.agents import decide
-from longpass.agents._selection import sampled, welch
+from longpass.agents import decide_copies
+from longpass.agents._selection import sample_others, welch_p_value
 
 RNG = np.random.default_rng(0)
 # Means 0 to 4; the third has another spread and another number of episodes.
@@ -19,7 +19,7 @@ SCORES = [
 def test_decisions_are_those_of_welchs_test():
     seen = set()
     for number in range(40):
-        for one in decide(SCORES, seed=3, round=number):
+        for one in decide_copies(SCORES, seed=3, round=number):
             mine, theirs = (SCORES[i].astype(float) for i in (one.member, one.other))
             by_hand = stats.ttest_ind(mine, theirs, equal_var=False)
             assert one.p == pytest.approx(by_hand.pvalue, rel=1e-9)
@@ -42,20 +42,20 @@ def test_student_would_decide_otherwise():
     """Welch's test is really the one in use: the pooled one gives another p."""
     mine, theirs = SCORES[0].astype(float), SCORES[2].astype(float)
     pooled = stats.ttest_ind(mine, theirs, equal_var=True).pvalue
-    assert welch(mine, theirs) > 1.5 * pooled
+    assert welch_p_value(mine, theirs) > 1.5 * pooled
 
 
 def test_a_stricter_p_copies_less():
     close = [np.array([0.0, 1.0] * 20), np.array([0.0, 1.0, 1.0, 1.0] * 10)]
     value = stats.ttest_ind(*close, equal_var=False).pvalue
     assert 0.01 < value < 0.05
-    assert decide(close, 0, 0, p=0.05)[0].copied
-    assert not decide(close, 0, 0, p=0.01)[0].copied
+    assert decide_copies(close, 0, 0, p=0.05)[0].copied
+    assert not decide_copies(close, 0, 0, p=0.01)[0].copied
 
 
 def test_others_are_sampled_evenly_and_never_oneself():
     members, rounds = 5, 2000
-    drawn = np.array([sampled(members, 7, number) for number in range(rounds)])
+    drawn = np.array([sample_others(members, 7, number) for number in range(rounds)])
     for member in range(members):
         counts = np.bincount(drawn[:, member], minlength=members)
         assert counts[member] == 0
@@ -66,13 +66,13 @@ def test_others_are_sampled_evenly_and_never_oneself():
 
 
 def test_decisions_depend_on_scores_seed_and_round_alone():
-    assert decide(SCORES, 1, 2) == decide(SCORES, 1, 2)
-    others = [tuple(sampled(9, seed, number)) for seed in range(3) for number in range(3)]
+    assert decide_copies(SCORES, 1, 2) == decide_copies(SCORES, 1, 2)
+    others = [tuple(sample_others(9, seed, number)) for seed in range(3) for number in range(3)]
     assert len(set(others)) == 9
 
 
 def test_whoever_is_alone_compares_with_nobody():
-    assert decide(SCORES[:1], 0, 0) == []
+    assert decide_copies(SCORES[:1], 0, 0) == []
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,6 @@ def test_whoever_is_alone_compares_with_nobody():
     ],
 )
 def test_scores_that_cannot_be_tested(mine, theirs, p, copied):
-    decision = decide([np.array(mine), np.array(theirs)], 0, 0)[0]
+    decision = decide_copies([np.array(mine), np.array(theirs)], 0, 0)[0]
     assert (decision.member, decision.other) == (0, 1)
     assert (decision.p, decision.copied) == (p, copied)
