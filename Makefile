@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 OUT ?= results
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce test lint bench clean
+.PHONY: help install reproduce check test matrix lint bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -25,9 +25,14 @@ $(VENV)/.installed: pyproject.toml
 reproduce: install ## train the memories and draw the figures (into OUT, by default results)
 	$(BIN)/longpass reproduce --out $(OUT)
 
-test: install lint ## lint, type-check and run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --ignore tests/envs
-	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist loadgroup tests/envs
+check: install lint ## lint, type-check and run the fast tests (about a minute)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+test: install lint ## lint, type-check and run all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+matrix: ## run the fast tests on every Python found, with newest and oldest dependencies
+	$(PYTHON) scripts/matrix.py
 
 lint: install ## ruff and pyright alone
 	$(BIN)/ruff check
@@ -42,5 +47,5 @@ bench: $(VENV)/.bench ## time longpass against its peers and print a table
 	$(BIN)/python -m benchmarks
 
 clean: ## delete .venv and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .matrix .jax_cache .pytest_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 """What Ray costs on one machine, and what IMPALA sends over it.
 
-Sweeps: the same runs by the local engine and over Ray, one process a core each, in turn. IMPALA:
-updates a second of the one program that acts and learns, and of players and a learner over Ray,
+Sweeps: the same runs on the local engine and on Ray, one process per core each, in turn. IMPALA:
+updates per second of the one program that acts and learns, and of actors and a learner on Ray,
 with the default agent on Cued Catch; bytes are those of the arrays that are sent.
 """
 
@@ -12,19 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+from longpass.learners import Config, RayImpala, StreamSettings, configure, learn_rollout
+from longpass.search import train
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks._timing import machine
-from longpass._ray import cluster, cores
 from longpass._settings import AgentFields
-from longpass.agents import Config, RayImpala, configure
-from longpass.agents._ray_impala import _learned
-from longpass.jobs import Job, engine_for
-from longpass.streams import StreamSettings
+from longpass.jobs import Job, available_cores, make_engine, ray_cluster
 
 RUNS = 12
-SYMBOLS = 8_000_000  # some five seconds a run
+SYMBOLS = 8_000_000  # some five seconds per run
 TURNS = ("local", "ray", "ray", "local")
 WORLDS = ("cued_catch", "t_maze", "sequence_recall")
 COPIES = 32
@@ -34,7 +32,7 @@ OVERHEAD = 0.10  # at most, for sweeps
 
 @dataclasses.dataclass(frozen=True)
 class SweepRow:
-    """One engine: seconds of all runs; of those after each worker's first; until workers began."""
+    """One engine: seconds of all runs; after each worker's first one; until the first message."""
 
     engine: str
     whole: float
@@ -63,17 +61,17 @@ class Sent:
 
 
 def sweep(name: Any, workers: int) -> SweepRow:
-    """A dozen runs of one shape by this engine."""
+    """A dozen runs of one shape on this engine."""
     settings = StreamSettings(truncation=2, batch_size=32, symbols=SYMBOLS, D=24, M=32, k=8, V=10)
-    work = [Job((i,), (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
-    with engine_for(name, workers) as engine:
+    jobs = [Job(i, (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
+    with make_engine(name, train, workers) as engine:
         began = time.perf_counter()
         first, over = None, []
-        for update in engine.carry_out(work):
+        for progress in engine.run(jobs):
             first = first or time.perf_counter()
-            if update.error is not None:
-                raise RuntimeError(update.error)
-            if update.records is not None:
+            if progress.state == "failed":
+                raise RuntimeError(progress.error)
+            if progress.state == "done":
                 over.append(time.perf_counter())
         assert first is not None
     return SweepRow(name, over[-1] - began, over[-1] - over[workers - 1], first - began)
@@ -85,7 +83,7 @@ def agent(world: str, *, paper: bool = False) -> Config:
 
 
 def rate(call: Callable[[], Any], seconds: float = 6.0) -> tuple[float, float]:
-    """(Calls a second, calls a CPU-second of this process)."""
+    """(Calls per second, calls per CPU-second of this process)."""
     jax.block_until_ready(call())
     walls, cpus = [], []
     end = time.perf_counter() + seconds
@@ -98,22 +96,22 @@ def rate(call: Callable[[], Any], seconds: float = 6.0) -> tuple[float, float]:
 
 
 def over_ray(config: Config, actors: int) -> ImpalaRow:
-    """Players over Ray and the learner here."""
+    """Actors on Ray and the learner here."""
     with RayImpala(config, actors) as trainer:
         state = trainer.init(jax.random.key(0))
-        # Programs are compiled, and every player has begun.
+        # Programs are compiled, and every actor has started.
         state, _ = trainer.run(state, config.hypers(), 4 * actors)
         began = time.perf_counter()
-        state, told = trainer.run(state, config.hypers(), UPDATES)
+        state, result = trainer.run(state, config.hypers(), UPDATES)
         updates = UPDATES / (time.perf_counter() - began)
     name = f"Ray, {actors} actor{'s' if actors > 1 else ''} and the learner"
-    return ImpalaRow(
-        name, updates, updates * config.settings.steps, float(told.metrics._asdict()["lag"].mean())
-    )
+    assert result.actors is not None
+    lag = float(result.actors.lag.mean())
+    return ImpalaRow(name, updates, updates * config.settings.steps, lag)
 
 
 def on_one_machine(config: Config) -> tuple[list[ImpalaRow], dict[str, float]]:
-    """(The one program; acting and learning alone: steps a CPU-second)."""
+    """(The one program; acting and learning alone: steps per CPU-second)."""
     trainer, hyper, steps = config.trainer(), config.hypers(), config.settings.steps
     state = trainer.init(jax.random.key(0))
     network, actors = jax.tree.map(jax.numpy.copy, (state.weights.network, state.actors))
@@ -122,13 +120,13 @@ def on_one_machine(config: Config) -> tuple[list[ImpalaRow], dict[str, float]]:
 
     def update() -> Any:
         nonlocal state
-        state, told = trainer.run(state, hyper, 1)
-        return told
+        state, result = trainer.run(state, hyper, 1)
+        return result
 
     def learn() -> Any:
         nonlocal state
-        state, told = _learned(config.settings, state, rollout, hyper)
-        return told
+        state, result = learn_rollout(config.settings, state, rollout, hyper)
+        return result
 
     together, _ = rate(update)
     acting, acting_cpu = rate(lambda: trainer.play(network, actors, key))
@@ -157,9 +155,9 @@ def _bytes(tree: Any) -> int:
 
 def main(console: Console) -> dict[str, Any]:
     """Measure, print tables and say whether the target is met."""
-    workers, config = cores(), agent("cued_catch")
+    workers, config = len(available_cores()), agent("cued_catch")
     # One cluster for all, started before JAX is used.
-    with cluster(None, workers):
+    with ray_cluster(None, workers):
         sweeps = [sweep(name, workers) for name in TURNS]
         impala = [over_ray(config, actors) for actors in range(1, workers + 1)]
     overhead = {}
@@ -173,13 +171,13 @@ def main(console: Console) -> dict[str, Any]:
     impala += rows
     sizes = [sent(world, paper=paper) for world in WORLDS for paper in (False, True)]
     _print(console, sweeps, impala, sizes, workers)
-    told = ", ".join(f"{name} {value:,.0f}" for name, value in per_cpu.items())
-    console.print(f"steps a CPU-second: {told}", highlight=False)
+    rates = ", ".join(f"{name} {value:,.0f}" for name, value in per_cpu.items())
+    console.print(f"steps per CPU-second: {rates}", highlight=False)
     met = "met" if overhead["later"] < OVERHEAD else "not met"
     console.print(
-        f"{met}: over Ray a sweep takes {overhead['later']:+.1%} against the local engine, once "
+        f"{met}: on Ray a sweep takes {overhead['later']:+.1%} against the local engine, once "
         f"workers have compiled (target {OVERHEAD:.0%}); {overhead['whole']:+.1%} with their "
-        f"beginning and compiling, of {RUNS} runs. Starting Ray itself is in neither.",
+        f"start and compiling, of {RUNS} runs. Starting Ray itself is in neither.",
         highlight=False,
         soft_wrap=True,
     )
@@ -197,13 +195,13 @@ def main(console: Console) -> dict[str, Any]:
 def _print(
     console: Console, sweeps: list[SweepRow], impala: list[ImpalaRow], sizes: list[Sent], workers
 ) -> None:
-    table = Table("engine", "all, s", "after each worker's first, s", "until the first news, s")
+    table = Table("engine", "all, s", "after each worker's first, s", "until the first message, s")
     table.title = f"ray: {RUNS} runs of {SYMBOLS:,} symbols, {workers} workers"
     for row in sweeps:
         table.add_row(row.engine, f"{row.whole:.1f}", f"{row.later:.1f}", f"{row.begin:.1f}")
     console.print(table)
-    table = Table("arrangement", "updates a s", "steps a s", "lag, updates")
-    table.title = f"ray: Cued Catch, {COPIES} copies a player, rollouts of 300"
+    table = Table("arrangement", "updates/s", "steps/s", "lag, updates")
+    table.title = f"ray: Cued Catch, {COPIES} copies per actor, rollouts of 300"
     for row in impala:
         table.add_row(
             row.arrangement,
@@ -212,7 +210,7 @@ def _print(
             f"{row.lag:.1f}" if row.lag else "",
         )
     console.print(table)
-    table = Table("world", "writer", "rollout, MB", "bytes a step", "weights, MB")
+    table = Table("world", "writer", "rollout, MB", "bytes per step", "weights, MB")
     table.title = "ray: an update sends one rollout, and weights once to every node"
     for row in sizes:
         table.add_row(

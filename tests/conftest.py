@@ -1,30 +1,67 @@
-"""Shapes and types that annotations name are checked while the tests run."""
+"""How the tests run: both precisions, quick compiling, a cache of compiled programs, signals.
 
-import importlib
+Shapes and types that annotations name are checked in every package while the tests run: see
+`--jaxtyping-packages` in pyproject.toml.
+"""
+
 import os
+import signal
 from pathlib import Path
 
-import jax
-import pytest
-from hypothesis import settings
-from jaxtyping import install_import_hook
+ROOT = Path(__file__).parent.parent
 
-# Compiling takes most of the tests' time, and what is compiled runs only briefly. The worlds are
-# played for thousands of episodes: for them `make test` sets flags of its own.
-if "XLA_FLAGS" not in os.environ:
-    os.environ["XLA_FLAGS"] = (
-        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-    )
+# Compiling takes most of the tests' time, and most programs run only briefly: compile them quickly.
+# Processes that tests start inherit this. Set before JAX is imported, as is the cache.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# Compiled programs are kept for the next run of the tests. Deleting the folder is always safe.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
-# Both precisions are tested; what makes arrays says which.
+import jax  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+# Both precisions are tested; what makes arrays says which. Processes of their own have the default:
+# see `run_longpass` in helpers.py.
 jax.config.update("jax_enable_x64", True)
 
-settings.register_profile("longpass", deadline=None, derandomize=True, max_examples=12)
-settings.load_profile("longpass")
+# The same examples on every run; HYPOTHESIS_PROFILE=random looks for new ones.
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=12)
+settings.register_profile("random", deadline=None, derandomize=False, max_examples=100)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
-with install_import_hook("longpass", "beartype.beartype"):
-    for name in ("theory", "memory", "networks"):
-        importlib.import_module(f"longpass.{name}")
+# Started in the background (`nohup make test &`), this process ignores SIGINT, and processes that
+# it starts inherit that: they would never see the interrupts that tests send them. A handler is not
+# inherited, so with one that does nothing they begin with the default again.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, lambda *_: None)
+
+# Environments are played for thousands of episodes: optimising their programs pays.
+_OPTIMISED = ROOT / "tests" / "envs"
+# Folders and files all of whose tests are slow; single tests elsewhere have the mark themselves.
+SLOW = (
+    "cluster",
+    "envs",
+    "networks",
+    "memory/test_batched.py",
+    "memory/test_concrete.py",
+    "memory/test_laws.py",
+    "test_cli_worlds.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark slow folders and files."""
+    slow = {ROOT / "tests" / name for name in SLOW}
+    for item in items:
+        if slow & {item.path, *item.path.parents}:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Choose how the test's programs are compiled, before any fixture compiles one."""
+    jax.config.update("jax_disable_most_optimizations", _OPTIMISED not in item.path.parents)
 
 
 @pytest.fixture(autouse=True)

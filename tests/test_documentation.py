@@ -10,29 +10,47 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import default_environment
+
 ROOT = Path(__file__).parent.parent
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+# Where an example computes one of these, it must be so.
+RESULTS = {
+    "logits": "logits.shape == (32, 300, 4)",
+    "gradients": "any(x.any() for x in jax.tree.leaves(gradients['params']['memory']))",
+    "told": "told.metrics.entropy.shape == (2,) and told.scores.shape == (2, 60, 8)",
+}
 
 
-def test_readme_has_both_examples():
-    assert len(BLOCKS) == 2
-    assert "equinox" in BLOCKS[0]
-    assert "flax" in BLOCKS[1]
+def examples(page: Path) -> list[str]:
+    """The Python examples of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("place", range(len(BLOCKS)), ids=["equinox", "flax"])
-def test_readme_examples_run_as_they_stand(place):
+def test_the_readme_has_an_example():
+    assert examples(ROOT / "README.md")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "place"),
+    [
+        (page.relative_to(ROOT).as_posix(), place)
+        for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+        for place in range(len(examples(page)))
+    ],
+)
+def test_examples_run_as_they_stand(page, place):
     """In a process of their own, as a reader would: single precision, no type checks."""
-    check = {
-        0: "assert logits.shape == (32, 300, 4)",
-        1: "assert any(leaf.any() for leaf in jax.tree.leaves(gradients['params']['memory']))",
-    }[place]
+    code = examples(ROOT / page)[place]
+    checks = [check for name, check in RESULTS.items() if f"{name} = " in code]
+    code = "\n".join([code, *(f"assert {check}" for check in checks)])
     done = subprocess.run(
-        [sys.executable, "-c", f"{BLOCKS[place]}\n{check}"], capture_output=True, text=True
+        [sys.executable, "-c", code], capture_output=True, text=True, env=default_environment()
     )
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_linear_memory_example(capsys):
     result = runpy.run_path(str(ROOT / "examples/linear_memory.py"))["main"]()
     assert result["pool chain"] < 1e-12
@@ -40,6 +58,7 @@ def test_linear_memory_example(capsys):
     assert "pool chain" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_successor_features_example():
     result = runpy.run_path(str(ROOT / "examples/successor_features.py"))["main"]()
     assert result["exact"] < 1e-12

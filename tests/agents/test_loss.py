@@ -22,7 +22,8 @@ from longpass.agents._rollouts import act
 from longpass.memory import AbstractMemory
 from longpass.networks import ActorCritic
 from tests.agents.probes import RECALL, Clock, Probe, ProbeParams
-from tests.agents.zoo import QUICK_COMPILE, hyper, small_network
+from tests.agents.zoo import hyper, small_network
+from tests.helpers import QUICK_COMPILE
 
 KEY = jax.random.key(0)
 quick_jit = functools.partial(jax.jit, compiler_options=QUICK_COMPILE)

@@ -50,6 +50,7 @@ pytestmark = pytest.mark.xdist_group("runs")
 KILLS = 12
 
 
+@pytest.mark.slow
 def test_a_population_killed_at_random_moments_leaves_what_an_uninterrupted_one_leaves(tmp_path):
     """kill -9 of the driver; rounds are made up, so that many of them finish between two kills."""
     command = [sys.executable, "-m", "tests.agents.killed_population", str(tmp_path), str(KILLS)]
@@ -140,6 +141,7 @@ def test_several_populations_train_side_by_side_and_one_that_fails_stops_alone(t
     assert left_behind(tmp_path / "a") == left_behind(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_processes_train_what_the_engine_is_given(tmp_path):
     plan = dataclasses.replace(MADE_UP, size=2, rounds=2)
     train_population(Population(plan, tmp_path / "here"), MadeUp())
@@ -262,6 +264,7 @@ def two():
     return a_round(other(learning_rate=0.0)).state, a_round(RUN).state
 
 
+@pytest.mark.slow
 def test_a_population_of_one_is_a_run(tmp_path):
     plan = PopulationPlan(run=RUN, size=1, rounds=2, episodes=6, window=3)
     population = Population(plan, tmp_path / "population")
@@ -278,6 +281,7 @@ def test_a_population_of_one_is_a_run(tmp_path):
     assert_same_trees(load_network(member)[1], load_network(tmp_path / "run")[1])
 
 
+@pytest.mark.slow
 def test_copied_weights_are_used_and_the_members_own_learning_rate_holds(two):
     """A member that does not learn ends the next round with exactly the weights that it copied."""
     copier, donor = two
@@ -294,6 +298,7 @@ def test_copied_weights_are_used_and_the_members_own_learning_rate_holds(two):
     assert entropies[0] != entropies[1]
 
 
+@pytest.mark.slow
 def test_the_members_own_hyper_parameters_hold_after_a_copy(two):
     """From equal weights, donor's hyper-parameters and other ones lead to other places."""
     copier, donor = two
@@ -311,6 +316,7 @@ def test_the_members_own_hyper_parameters_hold_after_a_copy(two):
         assert name == "as the donor" or np.any(end != ends["as the donor"]), name
 
 
+@pytest.mark.slow
 def test_what_a_copy_takes_over_and_what_it_leaves(two):
     copier, donor = map(training, two)
     counts = {}
@@ -341,6 +347,7 @@ def test_what_a_copy_takes_over_and_what_it_leaves(two):
     }
 
 
+@pytest.mark.slow
 def test_a_round_is_a_pure_function_of_what_it_is_given(two):
     copier, donor = two
     copier = of(other(), copier)
@@ -359,6 +366,7 @@ def test_a_round_is_a_pure_function_of_what_it_is_given(two):
     assert all(count - before < 5 for count in episodes[:-1])
 
 
+@pytest.mark.slow
 def test_a_member_that_diverges_ends_where_it_began_and_takes_whatever_it_samples(two):
     copier, donor = two
     wild = other(learning_rate=1e30)

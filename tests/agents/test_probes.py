@@ -9,7 +9,8 @@ import pytest
 
 from longpass.agents import HyperParams, Impala, LearnerSettings, hyper_arrays
 from tests.agents.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
-from tests.agents.zoo import QUICK_COMPILE, small_network
+from tests.agents.zoo import small_network
+from tests.helpers import QUICK_COMPILE
 
 FAMILIES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))

@@ -11,19 +11,20 @@ import numpy as np
 import pytest
 
 from longpass.agents import vtrace
+from tests.helpers import given
 
 
 @pytest.fixture(scope="module")
 def theirs():
     """rlax's file alone: the whole package imports TensorFlow Probability, which takes long."""
-    spec = importlib.util.find_spec("rlax")
-    path = Path(spec.submodule_search_locations[0]) / "_src" / "vtrace.py"
-    spec = importlib.util.spec_from_file_location("rlax_vtrace", path)
+    package = given(importlib.util.find_spec("rlax"))
+    path = Path(given(package.submodule_search_locations)[0]) / "_src" / "vtrace.py"
+    spec = given(importlib.util.spec_from_file_location("rlax_vtrace", path))
     module = importlib.util.module_from_spec(spec)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sys.modules["rlax_vtrace"] = module
-        spec.loader.exec_module(module)
+        given(spec.loader).exec_module(module)
     return module.vtrace_td_error_and_advantage
 
 
@@ -107,6 +108,7 @@ def test_no_gradient_passes():
 
 
 def test_shapes_are_checked(unchecked_types):
-    inputs = sample(5)
+    inputs = list(sample(5))
+    inputs[2] = inputs[2][1:]
     with pytest.raises(ValueError, match=r"r_t has shape \(11,\): it must be \(12,\), as v_tm1"):
-        vtrace(*inputs[:2], inputs[2][1:], *inputs[3:])
+        vtrace(*inputs)

@@ -27,9 +27,6 @@ from longpass.jobs import JobProgress
 from longpass.records import Records
 from tests.agents.probes import RECALL, Probe, ProbeParams
 
-# Programs of the tests run for a moment and compile for long.
-QUICK_COMPILE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-
 RUN = resolve_settings(
     "cued-catch",
     CuedCatchParams(num_trials=3, initial_cue_duration=1, reward_free_trials=0),

@@ -1,27 +1,33 @@
-"""classify and sweep from the command line: JSON, folders, stopping, bad input."""
+"""classify, sweep and their figures from the command line: JSON, folders, stopping, bad input."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 from longpass.cli import _classify
-from longpass.records import Records
-from tests.cli.test_cli import run
+from longpass.cli._sweep import SweepView
+from longpass.jobs import Job, JobProgress
+from longpass.records import Records, hold_folder
+from longpass.streams import StreamTraining
+from tests.helpers import run, run_longpass, start_longpass, stop_when_training
 
-TINY = ("--batch-size", 4, "--D", 8, "--k", 3, "--V", 3, "--M", 4, "--symbols", 4 * 2 * 512 * 3)
+SIZES = ("--pool-size", 8, "--num-pools", 3, "--viewport-size", 3, "--hidden-size", 4)
+TINY = ("--batch-size", 4, *SIZES, "--symbols", 4 * 2 * 512 * 3)
+SCORES = ("accuracy", "smoothed_accuracy", "sequences", "curve", "criterion")
 
 
 class StopsAfter:
-    """As `stopping`, asked to stop after so many looks."""
+    """As `stopping`, asked to stop after some calls."""
 
-    def __init__(self, looks):
-        self.looks = looks
+    def __init__(self, calls):
+        self.calls = calls
 
     def __enter__(self):
         def asked():
-            self.looks -= 1
-            return self.looks < 0
+            self.calls -= 1
+            return self.calls < 0
 
         return asked
 
@@ -29,47 +35,100 @@ class StopsAfter:
         pass
 
 
-def test_a_run_stopped_and_resumed_is_one_never_stopped(capsys, tmp_path, monkeypatch):
+@pytest.fixture
+def one_block_per_call(monkeypatch):
+    """A training advances by one block of minibatches at a time, however fast the machine is."""
+
+    def advance(training):
+        training.learn_block()
+        return []
+
+    monkeypatch.setattr(StreamTraining, "advance", advance)
+
+
+def events(path):
+    return [line["event"] for line in Records(path / "records.jsonl").read()]
+
+
+def test_a_run_stopped_and_resumed_is_one_never_stopped(
+    capsys, tmp_path, monkeypatch, one_block_per_call
+):
     code, out, _ = run(capsys, "classify", *TINY, "--out", tmp_path / "whole", "--json")
     assert code == 0
     whole = json.loads(out)
+    assert whole["command"] == "classify"
     assert whole["symbols"] == 4 * 2 * 512 * 3
     assert 0 <= whole["accuracy"] <= 1
     assert 0 <= whole["smoothed_accuracy"] <= 1
     assert whole["seconds"] > 0
-    assert whole["settings"]["k"] == 3
+    assert whole["settings"]["num_pools"] == 3
 
-    monkeypatch.setattr(_classify, "_LOOK_EVERY", 1e-6)
     monkeypatch.setattr(_classify, "stopping", lambda: StopsAfter(1))
     command = ("classify", *TINY, "--out", tmp_path / "cut", "--json")
-    code, out, err = run(capsys, *command)
+    # Where there is nothing yet, --resume begins.
+    code, out, err = run(capsys, *command, "--resume")
     assert code == 130
     assert out == ""
-    assert "--resume goes on" in err
-    assert not (tmp_path / "cut" / "runs.jsonl").exists()
+    assert "the same command with --resume continues it" in err
+    assert events(tmp_path / "cut") == ["begin"]
     code, _, err = run(capsys, *command)
     assert code == 1
-    assert "which has a run in it: pass --resume" in err
+    assert "which holds a run: pass --resume" in err
     code, _, err = run(capsys, *command, "--resume", "--seed", 1)
     assert code == 1
-    assert "is of a run with seed 0, this one has 1" in err
+    assert "seed is 1, but" in err
 
     monkeypatch.setattr(_classify, "stopping", lambda: StopsAfter(100))
     code, out, _ = run(capsys, *command, "--resume")
     assert code == 0
     resumed = json.loads(out)
-    for name in ("accuracy", "smoothed_accuracy", "sequences", "curve", "criterion"):
+    for name in SCORES:
         assert resumed[name] == whole[name]
-    mine, theirs = (np.load(tmp_path / name / "checkpoint.npz") for name in ("cut", "whole"))
-    for name in mine.files:
-        if not name.endswith("[1]"):  # the seconds that it took
+    with (
+        np.load(tmp_path / "cut" / "checkpoint.npz") as mine,
+        np.load(tmp_path / "whole" / "checkpoint.npz") as theirs,
+    ):
+        assert mine.files == theirs.files
+        for name in set(mine.files) - {"[1]"}:  # the seconds that it took
             np.testing.assert_array_equal(mine[name], theirs[name])
-    mine.close()
-    theirs.close()
     # A run that is done is not run again.
     code, out, _ = run(capsys, *command, "--resume")
     assert json.loads(out) == resumed
-    assert len(Records(tmp_path / "cut" / "runs.jsonl").read()) == 1
+    assert events(tmp_path / "cut") == ["begin", "resume", "result"]
+
+
+def test_stopping_and_resuming_in_default_precision(tmp_path):
+    """As users run it. This process has double precision, which once hid that a checkpoint could
+    not be loaded."""
+    command = ("classify", *TINY[:-1], 4 * 2 * 512 * 100, "--json", "--out")
+    code, out, err = run_longpass(*command, tmp_path / "whole")
+    assert code == 0, err
+    whole = json.loads(out)
+    with start_longpass(*command, tmp_path / "cut") as process:
+        stop_when_training(process)
+        out, err = process.communicate()
+    assert process.returncode == 130, err
+    assert out == ""
+    assert "result" not in events(tmp_path / "cut")
+    code, out, err = run_longpass(*command, tmp_path / "cut", "--resume")
+    assert code == 0, err
+    resumed = json.loads(out)
+    for name in SCORES:
+        assert resumed[name] == whole[name]
+    with np.load(tmp_path / "cut" / "checkpoint.npz") as file:
+        assert not [name for name in file.files if file[name].dtype == np.float64]
+
+
+def test_a_folder_in_use_is_refused_and_left_as_it_is(tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    with hold_folder(out):
+        before = {path.name: path.read_bytes() for path in out.iterdir()}
+        for resume in ((), ("--resume",)):
+            code, _, err = run_longpass("classify", *TINY, "--out", out, *resume)
+            assert code == 1
+            assert f"in use by process {os.getpid()} on" in err
+            assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 @pytest.mark.parametrize(
@@ -78,8 +137,8 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(capsys, tmp_path, monkey
         (("--batch-size", 0), "batch_size is 0"),
         (("--truncation", 0), "truncation is 0"),
         (("--symbols", 10), "symbols is 10: it must be at least 64"),
-        (("--D", 0), "D is 0"),
-        (("--memory", "gru", "--V", 4), "only the memories chain and parallel have pools"),
+        (("--pool-size", 0), "pool_size is 0"),
+        (("--memory", "gru", "--viewport-size", 4), "viewport_size is 4: it must be left out"),
         (("--resume",), "resume is set, but out is not"),
     ],
 )
@@ -107,21 +166,41 @@ def test_foreign_folders_are_left_alone(capsys, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_figures_of_scores_are_drawn_from_records(capsys, tmp_path):
-    records = [
+def test_figures_are_drawn_from_folders_of_classify_and_of_sweep(capsys, tmp_path):
+    code, _, err = run(capsys, "classify", *TINY, "--out", tmp_path / "records" / "one")
+    assert code == 0, err
+    plan = ("--tasks", "two-markers", "--memories", "lstm", "--truncations", 2, "--runs", 1)
+    plan = (*plan, "--batch-sizes", 4, "--symbols", 2000, "--workers", 1)
+    code, out, err = run(capsys, "sweep", *plan, "--out", tmp_path / "records" / "many", "--json")
+    assert code == 0, err
+    assert json.loads(out)["done"] == 1
+    for folder, shown in (("one", {"Concrete"}), ("many", {"LSTM"}), ("", {"Concrete", "LSTM"})):
+        records = tmp_path / "records" / folder
+        code, _, _ = run(
+            capsys, "figure", "truncation", "--records", records, "--out", tmp_path / "figures"
+        )
+        assert code == 0
+        svg = (tmp_path / "figures" / "truncation.svg").read_text()
+        assert f"n = {len(shown)}" in svg
+        assert {name for name in ("Concrete", "LSTM", "GRU") if name in svg} == shown
+
+
+def test_figures_of_scores_show_every_cell(capsys, tmp_path):
+    lines = [
         {
-            "sweep": "made up",
+            "event": "result",
+            "kind": "stream",
             "settings": {"task": task, "memory": memory, "truncation": T, "batch_size": B},
-            "symbols": 1,
             "accuracy": None if T == 4 and memory == "lstm" else accuracy,
-            "diverged": 3 if T == 4 and memory == "lstm" else None,
         }
         for task in ("two-markers", "subsequences")
         for memory, accuracy in (("chain", 0.97), ("lstm", 0.5))
         for T in (2, 4)
         for B in (4, 8)
     ]
-    Records(tmp_path / "runs.jsonl").append(records)
+    # Other lines of the same file, and results of agents, are not shown.
+    others = [{"event": "begin"}, {"event": "result", "kind": "agent", "settings": {}}]
+    Records(tmp_path / "records.jsonl").append([*lines, *others])
     for name in ("truncation", "batch-size"):
         code, _, _ = run(
             capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "figures"
@@ -133,4 +212,17 @@ def test_figures_of_scores_are_drawn_from_records(capsys, tmp_path):
         assert "Three markers" not in svg
     code, _, err = run(capsys, "figure", "truncation", "--records", tmp_path / "figures")
     assert code == 1
-    assert "there are no records of runs in" in err
+    assert "which has no results of sequence classification" in err
+
+
+def test_the_time_left_is_that_of_the_jobs_left():
+    """Ten runs are recorded already; of two jobs, expected to take 400 s each, one is done."""
+    view = SweepView(12, {(10,): 400.0, (11,): 400.0}, workers=2)
+    assert view.left == pytest.approx(400.0)
+    done = [{"symbols": 5}]
+    view.on_progress(JobProgress(Job((10,), ()), "done", 1.0, result=done))
+    assert view.done == 11
+    # What took no time at all leaves no time.
+    assert view.left < 60
+    view.on_progress(JobProgress(Job((11,), ()), "done", 1.0, result=done))
+    assert view.left == 0

@@ -24,10 +24,9 @@ from longpass.agents import (
 )
 from longpass.cli import _pbt, main
 from longpass.figures import _returns
-from longpass.jobs import Job, JobProgress, _engines
+from longpass.jobs import Job
 from longpass.records import Records
-from tests.test_cli import run
-from tests.test_cli_agents import SMALL, TASK
+from tests.helpers import SMALL, TASK, count_shapes, given, run
 
 # Real rounds share their program with the tests of runs.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -36,8 +35,8 @@ pytestmark = pytest.mark.xdist_group("runs")
 class Here:
     """An engine in this process. What it is asked to do, it does by `work`."""
 
-    def __init__(self, work, workers=None):
-        self.workers, self._work = 1, work
+    def __init__(self, workers=None, work=None):
+        self.workers, self._work = 1, given(work)
 
     def run(self, jobs):
         for job in jobs:
@@ -94,6 +93,7 @@ def here(monkeypatch):
     work_here(monkeypatch)
 
 
+@pytest.mark.slow
 def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
     folder, command, result = population
     assert (result["task"], result["return_max"], result["failed"]) == ("cued_catch", 3.0, 0)
@@ -118,6 +118,7 @@ def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
     assert code == 0
 
 
+@pytest.mark.slow
 def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
     folder, _, _ = population
     code, _, _ = run(capsys, "figure", "lineage", folder, "--out", tmp_path, "--json")
@@ -127,13 +128,14 @@ def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
     assert f"{copies} copies in 2 rounds" in text
     for member in range(3):
         assert f"{member}: rate" in text
-    assert imread(tmp_path / "lineage.png")[..., :3].std() > 0.02
+    assert imread(tmp_path / "lineage.png").ndim == 3
     for names, message in (((), "name one"), ((tmp_path,), "must be the folder of a population")):
         code, _, err = run(capsys, "figure", "lineage", *names, "--out", tmp_path)
         assert code == 1
         assert message in err
 
 
+@pytest.mark.slow
 def test_the_live_table_tells_how_it_goes(population):
     folder, _, _ = population
     plan = dataclasses.replace(_plan(folder), rounds=3)
@@ -176,7 +178,7 @@ def records_of(folder, fields, task="cued_catch", values=None, ends=(30.0, 58.0)
     """A run's folder: its return goes evenly from one end to the other in 100 `count` episodes."""
     folder.mkdir(parents=True)
     configure(task, values or {}, fields).save(folder)
-    returns = np.linspace(*ends, count)
+    returns = np.linspace(ends[0], ends[1], count)
     lines = [
         {"updates": n, "episodes": 100 * (n + 1), "return_100": mean, "return_3000": mean}
         for n, mean in enumerate(returns.tolist())
@@ -210,7 +212,9 @@ def test_rl_counts_runs_of_the_papers_settings_alone(tmp_path, capsys):
     for name in ("rl", "rl-raw", "lstm-onset"):
         code, _, _ = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "out")
         assert code == 0
-        assert imread(tmp_path / "out" / f"{name}.png")[..., :3].std() > 0.02
+        assert imread(tmp_path / "out" / f"{name}.png").ndim == 3
+        # A curve of forty points per run or mean of runs.
+        assert count_shapes(tmp_path / "out" / f"{name}.svg", points=38) >= 2
     text = (tmp_path / "out" / "rl.svg").read_text()
     assert "chain: 2 single runs" in text
     assert text.count("lstm: 1 single run<") == 1
@@ -244,7 +248,7 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
         records_of(tmp_path / str(seed), chain(seed), ends=(end, end))
     axis = Figure().subplots()
     _returns.draw_runs(axis, _returns.find(tmp_path), 4000.0, "chain", True, color="k")
-    corners = axis.collections[0].get_paths()[0].vertices[:, 1]
+    corners = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 1]
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (corners.min(), corners.max()) == pytest.approx((low, high))
 

@@ -11,9 +11,9 @@ import pytest
 from longpass.agents import Population
 from longpass.jobs import make_engine
 from longpass.streams import Plan, Sweep, train
+from tests.agents import test_population as populations
 from tests.jobs.made_up import Numbers, square_runs
 from tests.jobs.processes import all_end, process_of
-from tests.search import test_population as populations
 
 pytestmark = pytest.mark.xdist_group("ray")
 

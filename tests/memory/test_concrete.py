@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from longpass.memory._reading import read_by_chunks, read_by_scan
 
 from longpass.memory import Concrete, Parallel, PoolChain, _reading, rates
 from longpass.memory._reader import _layer_norm
-from longpass.memory._reading import read_by_chunks, read_by_scan
 from tests.memory.zoo import SIZES, sample, weigh
 
 kinds = pytest.mark.parametrize("kind", [Concrete, Parallel])

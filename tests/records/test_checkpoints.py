@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from longpass.records import Checkpoints
+from tests.helpers import given
 
 ABOUT = {"task": "two-markers", "seed": 3}
 
@@ -56,8 +57,8 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, damage):
             content = b""
     checkpoints.latest.write_bytes(content)
     loaded, warning = checkpoints.load(tree(), ABOUT)
-    assert "is damaged" in warning
-    assert "checkpoint-before.npz" in warning
+    assert "is damaged" in given(warning)
+    assert "checkpoint-before.npz" in given(warning)
     same(loaded, tree(1.0))
 
 

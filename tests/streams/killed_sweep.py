@@ -9,23 +9,30 @@ import time
 import warnings
 from pathlib import Path
 
+from longpass._fields import to_json
 from longpass.jobs import JobProgress
-from longpass.streams import Plan, Sweep
+from longpass.streams import Sweep, SweepPlan
 
-PLAN = Plan(name="killed", tasks=("two-markers",), truncations=(2, 4, 8, 16), runs=30)
+PLAN = SweepPlan(name="killed", tasks=("two-markers",), truncations=(2, 4, 8, 16), runs=30)
 
 
 class SlowEngine:
-    """Makes up records that depend on the settings only, 2 milliseconds each."""
+    """Makes up results that depend on the settings only, 2 milliseconds each."""
+
+    workers = 1
 
     def run(self, jobs):
         for job in jobs:
             time.sleep(0.002)
-            records = [
-                {"settings": one.to_dict(), "score": random.Random(one.seed).random()}
+            lines = [
+                {
+                    "event": "result",
+                    "settings": to_json(one),
+                    "score": random.Random(one.seed).random(),
+                }
                 for one in job.payload
             ]
-            yield JobProgress(job, "done", 1.0, result=records)
+            yield JobProgress(job, "done", 1.0, result=lines)
 
 
 def run_sweep(out: Path) -> None:
@@ -34,12 +41,12 @@ def run_sweep(out: Path) -> None:
 
 
 def main() -> None:
-    # JAX is imported but never used here, so there are no threads for a fork to hurt.
+    # There are no threads here that a fork could hurt.
     warnings.simplefilter("ignore")
     out, kills = Path(sys.argv[1]), int(sys.argv[2])
     run_sweep(out / "whole")
     rng = random.Random(0)
-    records = out / "killed" / "runs.jsonl"
+    records = out / "killed" / "records.jsonl"
     partial = 0
     for _ in range(kills):
         child = os.fork()

@@ -1,5 +1,7 @@
 """Responses and delays against brute force, SciPy and each other."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from longpass import theory
 from longpass.memory import rates
+from tests.helpers import wrong
 
 RATES = (rates(2.0, 8), rates(1.5, 12), (0.3, 1.0, 0.3, 0.02))
 both = pytest.mark.parametrize("wiring", ["chain", "parallel"])
@@ -73,7 +76,8 @@ def test_frequency_response_is_scipys(wiring, a):
     for n in range(len(a)):
         poles = 1 - np.array(a[: n + 1] if wiring == "chain" else a[n : n + 1])
         zeros = np.zeros(len(poles))
-        _, expected = scipy.signal.freqz_zpk(zeros, poles, np.prod(1 - poles), worN=omega)
+        gain = np.prod(1 - poles)
+        _, expected = scipy.signal.freqz_zpk(zeros, poles, gain, worN=cast(Any, omega))
         np.testing.assert_allclose(ours[n], expected, rtol=1e-12)
     np.testing.assert_allclose(ours[:, 0], 1.0)
 
@@ -125,7 +129,10 @@ def test_pools_for_are_the_fewest_that_reach(horizon, base):
         (lambda: theory.impulse_response([0.5], 0), "length is 0: it must be at least 1"),
         (lambda: theory.mean_delay([0.5, 0.0]), r"rates\[1\] is .*0.0.*: it must be in \(0, 1\]"),
         (lambda: theory.spread([]), "at least one number"),
-        (lambda: theory.spread([0.5], "ring"), "wiring is 'ring': it must be one of 'chain'"),
+        (
+            lambda: theory.spread([0.5], wrong("ring")),
+            "wiring is 'ring': it must be one of 'chain'",
+        ),
         (lambda: theory.pools_for(-1, 2.0), "horizon is -1.0: it must be finite and at least 0"),
         (lambda: theory.reconstruct(np.ones(3), [0.5], 9), "first axis must be the 1 pools"),
         (lambda: theory.memory_capacity([0.5], 9, noise=-1.0), "noise is -1.0"),

@@ -41,7 +41,7 @@ class Decision:
 
 
 def decide_copies(
-    scores: Sequence[Float[np.ndarray, " episodes"]],
+    scores: Sequence[Float[np.ndarray, "_"]],
     seed: int,
     round: int,
     significance: float = 0.05,

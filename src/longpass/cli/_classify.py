@@ -1,7 +1,6 @@
 """`longpass classify`."""
 
 import dataclasses
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,144 +8,107 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from longpass._settings import StreamFields
 from longpass.cli._stopping import stopping
+from longpass.streams import StreamSettings
 
 if TYPE_CHECKING:
-    from longpass.streams import Group, StreamSettings
-
-_SAVE_EVERY = 60.0  # seconds
-_LOOK_EVERY = 0.5  # seconds: how long a stop may take
+    from longpass.records import Line, Sink
+    from longpass.streams import StreamTraining
 
 
 @dataclasses.dataclass
 class Classify:
     """Train one network to classify endless streams of symbols (the paper's section 5.1).
 
-    Gradients reach back --truncation steps; sequences are a hundred long. The chain learns all the
-    same, an LSTM does not:
+    Gradients reach back --truncation steps; sequences have a hundred. The chain learns
+    nevertheless, an LSTM does not:
 
       longpass classify --memory chain --truncation 2 --symbols 4e6
       longpass classify --memory lstm --truncation 2 --symbols 4e6
     """
 
-    settings: StreamFields
+    settings: StreamSettings
     out: Path | None = None
-    """Folder for checkpoints (every minute and when stopped) and for the record of the run."""
+    """Folder of the run: checkpoints (every minute and when stopped) and the record."""
     resume: bool = False
-    """Go on from the checkpoint in --out, to the bit as if never stopped."""
+    """Continue the run in --out exactly where it was stopped; begin if there is none."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
-        from longpass.streams import StreamSettings
-
-        settings = StreamSettings(**dataclasses.asdict(self.settings)).resolved()
+        """Train the network, or continue; what `--json` prints."""
+        settings = self.settings.resolved()
         if self.resume and self.out is None:
-            raise ValueError("resume is set, but out is not: name the folder of the run")
-        place = None if self.out is None else _Place(self.out, settings, self.resume)
-        record = None if place is None else place.record()
-        if record is None:
-            record = self._train(settings, place, console)
-        result = {"command": "classify", **record}
+            raise ValueError("resume is set, but out is not: it must name the folder of the run")
+        if self.out is None:
+            line = _train_in_memory(settings, console)
+        else:
+            line = _train_in_folder(settings, self.out, self.resume, console)
+        result = {"command": "classify", **line}
+        del result["event"]
         console.print(_table(result))
         return result
 
-    def _train(self, settings: "StreamSettings", place: "_Place | None", console: Console) -> dict:
-        from longpass.records import provenance
-        from longpass.streams import Group
 
-        group = Group([settings])
-        before = 0.0
-        if place is not None and self.resume:
-            before, warning = place.load(group)
-            if warning:
-                console.print(f"longpass: {warning}", style="yellow", markup=False)
-        began = saved = time.monotonic()
-        bar = _bar(console)
-        with bar, stopping() as stop:
-            total = group.settings[0].updates
-            task = bar.add_task(
-                "compiling", total=total, completed=group.updates, rate="", right=""
-            )
-            while not group.done and not stop():
-                group.advance(_LOOK_EVERY)
-                now = time.monotonic()
-                rate = (bar.tasks[task].speed or 0.0) * settings.minibatch
-                bar.update(
-                    task,
-                    description="learning",
-                    completed=group.updates,
-                    rate=f"{rate / 1e6:.2f}M symbols/s",
-                    right=f"accuracy {group.smoothed[0]:.3f}",
-                )
-                if place is not None and now - saved >= _SAVE_EVERY:
-                    place.save(group, before + now - began)
-                    saved = now
-            if not group.done:
-                if place is not None:
-                    place.save(group, before + time.monotonic() - began)
-                    console.print(f"stopped; --resume goes on from {place.out}", soft_wrap=True)
-                raise KeyboardInterrupt
-            (score,) = group.finish()
-        seconds = before + time.monotonic() - began
-        record = {
-            "settings": settings.to_dict(),
-            **dataclasses.asdict(score),
-            "seconds": round(seconds, 3),
-            **provenance(),
-        }
-        if place is not None:
-            place.finish(group, record, seconds)
-        return record
+def _train_in_memory(settings: StreamSettings, console: Console) -> "Line":
+    from longpass.records import InMemory, provenance
+    from longpass.streams import StreamTraining
+
+    sink = InMemory()
+    if not _train(StreamTraining([settings]), sink, console):
+        raise KeyboardInterrupt
+    (line,) = sink.lines
+    return line | provenance()
 
 
-class _Place:
-    """The folder of a run: checkpoints while it learns, one record when it is done."""
+def _train_in_folder(settings: StreamSettings, out: Path, resume: bool, console: Console) -> "Line":
+    from longpass._fields import to_json
+    from longpass.records import RunFolder
+    from longpass.streams import KIND, StreamTraining, checkpoint_shape
 
-    def __init__(self, out: Path, settings: "StreamSettings", resume: bool):
-        from longpass.records import Checkpoints, Records, make_folder
+    with RunFolder(out, KIND, to_json(settings), resume=resume) as folder:
+        line = folder.result()
+        if line is not None:
+            return line
+        checkpoint = folder.load(checkpoint_shape([settings])) if folder.begun else None
+        if folder.warning:
+            console.print(f"longpass: {folder.warning}", style="yellow", markup=False)
+        training = StreamTraining([settings], checkpoint)
+        folder.begin(training)
+        if not _train(training, folder, console):
+            console.print("stopped; the same command with --resume continues it", soft_wrap=True)
+            raise KeyboardInterrupt
+        line = folder.result()
+        assert line is not None
+        return line
 
-        self.out = make_folder("out", out)
-        self._about = settings.to_dict()
-        self._checkpoints = Checkpoints(self.out)
-        self._records = Records(self.out / "runs.jsonl")
-        if self._checkpoints.exist() and not resume:
-            raise ValueError(
-                f"out is {str(self.out)!r}, which has a run in it: pass --resume to go on with it, "
-                f"or choose another folder"
-            )
-        foreign = [item.name for item in self.out.iterdir() if item.suffix != ".part"]
-        if foreign and not self._checkpoints.exist():
-            raise ValueError(
-                f"out is {str(self.out)!r}, which has {sorted(foreign)[0]!r} in it and no "
-                f"checkpoint: it must be empty, or the folder of a run"
-            )
 
-    def record(self) -> dict[str, Any] | None:
-        """The record of these settings, if the run is done."""
-        for record in self._records.read():
-            if record["settings"] == self._about:
-                return record
-        return None
+def _train(training: "StreamTraining", sink: "Sink", console: Console) -> bool:
+    """Train with a progress bar until training is complete or the user stops it."""
+    from longpass.records import train_run
 
-    def save(self, group: "Group", seconds: float) -> None:
-        import numpy as np
-
-        self._checkpoints.save((group.state, np.float32(seconds)), self._about)
-
-    def load(self, group: "Group") -> tuple[float, str | None]:
-        """Put the checkpoint into the group: (seconds that it took so far, a warning if any)."""
-        import numpy as np
-
-        (group.state, seconds), warning = self._checkpoints.load(
-            (group.state, np.float32(0)), self._about
+    bar = _bar(console)
+    settings = training.settings[0]
+    with bar, stopping() as stop:
+        task = bar.add_task(
+            "compiling",
+            total=training.total_updates,
+            completed=training.updates,
+            rate="",
+            accuracy="",
         )
-        return float(seconds), warning
 
-    def finish(self, group: "Group", record: dict[str, Any], seconds: float) -> None:
-        self.save(group, seconds)
-        self._records.append([record])
+        def show_progress() -> None:
+            rate = (bar.tasks[task].speed or 0.0) * settings.minibatch
+            bar.update(
+                task,
+                description="learning",
+                completed=training.updates,
+                rate=f"{rate / 1e6:.2f}M symbols/s",
+                accuracy=f"accuracy {training.smoothed_accuracies[0]:.3f}",
+            )
+
+        return train_run(training, sink, on_progress=show_progress, stop=stop)
 
 
 def _bar(console: Console) -> Progress:
@@ -154,7 +116,7 @@ def _bar(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}  {task.fields[right]}"),
+        TextColumn("{task.fields[rate]}  {task.fields[accuracy]}"),
         TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,

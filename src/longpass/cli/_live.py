@@ -1,4 +1,4 @@
-"""Jobs as they run: followed to their end or to Ctrl-C, live on a terminal."""
+"""A live view of jobs, on a terminal, until they are over or the user stops them."""
 
 import abc
 import time
@@ -11,23 +11,29 @@ from rich.live import Live
 from longpass.cli._stopping import stopping
 from longpass.jobs import Job, JobProgress
 
+# Expected seconds of finished work from which on this machine's own pace is used.
+_ENOUGH_FOR_PACE = 30.0
 
-class Work(abc.ABC):
-    """What a live view counts: how much is done, running and left. A view renders itself.
+
+class LiveView(abc.ABC):
+    """How much of some jobs is done, running and left. A view renders itself.
 
     **Arguments:**
 
-    - `expected`: the core-seconds that a job is expected to take.
-    - `total`: those of all jobs to come.
+    - `expected_seconds`: the core-seconds that a job is expected to take.
+    - `total_seconds`: those of all jobs together.
     - `workers`: how many jobs run at a time.
     """
 
-    def __init__(self, expected: Callable[[Job[Any]], float], total: float, workers: int):
+    def __init__(
+        self, expected_seconds: Callable[[Job[Any]], float], total_seconds: float, workers: int
+    ):
         self.errors: list[str] = []
         self.running: dict[Any, JobProgress[Any, Any]] = {}  # by the job's id
         self._began = time.monotonic()
-        self._expected, self._total, self._workers = expected, total, workers
-        self._over = 0.0  # expected seconds of jobs that are over
+        self._expected_seconds, self._total_seconds = expected_seconds, total_seconds
+        self._workers = workers
+        self._finished_seconds = 0.0  # expected seconds of jobs that are over
 
     def on_progress(self, progress: JobProgress[Any, Any]) -> None:
         """Take in the progress of a job."""
@@ -35,29 +41,42 @@ class Work(abc.ABC):
             self.running[progress.job.id] = progress
         else:
             self.running.pop(progress.job.id, None)
-            self._over += self._expected(progress.job)
+            self._finished_seconds += self._expected_seconds(progress.job)
 
     @property
     def spent(self) -> float:
-        """Seconds since the beginning; never 0."""
+        """Seconds since the view was made; never 0."""
         return max(time.monotonic() - self._began, 1e-9)
 
     @property
     def left(self) -> float:
         """About how many seconds are left."""
-        running = sum(self._expected(one.job) * one.fraction for one in self.running.values())
-        done = self._over + running
-        # Expected seconds are of one machine: what has been done shows how fast this one is.
-        pace = self.spent / done if done > 30 else 1 / self._workers
-        return max(0.0, self._total - done) * pace
+        running = sum(
+            self._expected_seconds(one.job) * one.fraction for one in self.running.values()
+        )
+        done = self._finished_seconds + running
+        # Expected seconds are of another machine: the work that is done shows how fast this one is.
+        pace = self.spent / done if done > _ENOUGH_FOR_PACE else 1 / self._workers
+        return max(0.0, self._total_seconds - done) * pace
 
     @abc.abstractmethod
     def __rich__(self) -> RenderableType:
         """The view, as it is now."""
 
 
-def follow(jobs: Generator[JobProgress[Any, Any], Any, Any], view: Work, console: Console) -> bool:
-    """Follow jobs until all are over or the user asks to stop: whether they were stopped."""
+def follow(
+    jobs: Generator[JobProgress[Any, Any], Any, Any], view: LiveView, console: Console
+) -> bool:
+    """Show the progress of jobs until all are over or the user asks to stop.
+
+    **Arguments:**
+
+    - `jobs`: gives the progress of jobs; closed if the user stops it.
+    - `view`: what is shown.
+    - `console`: where. Nothing is shown if it is not a terminal.
+
+    **Returns:** whether the user stopped it.
+    """
     live = Live(view, console=console, refresh_per_second=2, transient=True)
     with stopping() as stop:
         if console.is_terminal:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 from rich.table import Table
 
-from longpass._settings import PlanFields
-from longpass.cli._live import Work, follow, span
+from longpass.cli._live import LiveView, follow, span
 from longpass.jobs import Engine, EngineName, JobProgress
+from longpass.streams import SweepPlan
 
 if TYPE_CHECKING:
     from longpass.streams import Sweep
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class RunSweep:
     """Train many networks with settings drawn at random from the paper's table.
 
-    Run i is a pure function of the sweep's name, its seed and i. Each run's record is on the disk
-    when it is done: stop a sweep at any moment and start it again, nothing is lost or run twice.
+    Run i is a pure function of the sweep's name, its seed and i. Each run is recorded when it is
+    finished: stop a sweep at any moment and start it again, nothing is lost or run twice.
 
       longpass sweep --tasks two-markers --truncations 2 16 128 --runs 10 --symbols 4e6
       longpass figure truncation --records results/sweep
     """
 
-    plan: PlanFields
+    plan: SweepPlan
     out: Path = Path("results/sweep")
     """Folder for the plan and the records."""
     engine: EngineName = "local"
@@ -40,39 +40,47 @@ class RunSweep:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> dict[str, Any]:
+        """Run what remains of the sweep; what `--json` prints."""
         from longpass.jobs import make_engine
-        from longpass.streams import Plan, Sweep, train
+        from longpass.streams import Sweep, train_group
 
-        plan = Plan(**dataclasses.asdict(self.plan))
-        plan.check()
-        with make_engine(self.engine, train, self.workers, self.address) as engine:
-            sweep = Sweep(plan, self.out)
+        self.plan.check()
+        with make_engine(self.engine, train_group, self.workers, self.address) as engine:
+            sweep = Sweep(self.plan, self.out)
             return {"command": "sweep", **run_sweep(sweep, engine, console)}
 
 
 def run_sweep(sweep: "Sweep", engine: Engine[Any, Any], console: Console) -> dict[str, Any]:
-    """Run what a sweep has left, with a live view; what `--json` prints."""
-    from longpass.streams import estimate
+    """Run what remains of a sweep, with a live view.
+
+    **Arguments:**
+
+    - `sweep`: the sweep.
+    - `engine`: runs `longpass.streams.train_group`.
+    - `console`: where to print.
+
+    **Returns:** what `--json` prints.
+    """
+    from longpass.streams import estimate_seconds
 
     if sweep.warning:
         console.print(f"longpass: {sweep.warning}", style="yellow", markup=False, soft_wrap=True)
-    jobs = sweep.left()
-    expected = {job.id: estimate(job.payload) for job in jobs}
-    view = _View(sweep, expected, engine.workers)
-    if jobs:
-        done = len(sweep.plan) - sum(len(job.id) for job in jobs)
-        already = f", {done} are recorded already" if done else ""
+    expected = {job.id: estimate_seconds(job.payload) for job in sweep.remaining()}
+    view = SweepView(len(sweep.plan), expected, engine.workers)
+    if expected:
+        recorded = f", {view.done} are recorded already" if view.done else ""
         time = span(sum(expected.values()) / engine.workers)
         console.print(
-            f"{len(sweep.plan)} runs{already}; about {time} on {engine.workers} workers, into "
+            f"{len(sweep.plan)} runs{recorded}; about {time} on {engine.workers} workers, into "
             f"{sweep.out}",
             highlight=False,
             soft_wrap=True,
         )
     stopped = follow(sweep.run(engine), view, console)
-    console.print(_cells(sweep))
+    cells = sweep.summary()
+    console.print(_table(cells))
     if stopped:
-        console.print("stopped: the same command goes on from here")
+        console.print("stopped; the same command continues it")
         raise KeyboardInterrupt
     for error in view.errors:
         console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
@@ -82,19 +90,26 @@ def run_sweep(sweep: "Sweep", engine: Engine[Any, Any], console: Console) -> dic
         "done": len(sweep.done()),
         "failed": view.failed,
         "seconds": round(view.spent, 1),
-        "cells": sweep.summary(),
+        "cells": cells,
         "ok": view.failed == 0,
     }
 
 
-class _View(Work):
-    """The state of a sweep, as it renders itself: done, running, failed, rate, time left."""
+class SweepView(LiveView):
+    """The state of a sweep: runs done, running and failed, symbols per second, time left.
 
-    def __init__(self, sweep: "Sweep", expected: dict[tuple[int, ...], float], workers: int):
+    **Arguments:**
+
+    - `runs`: how many there are, recorded ones included.
+    - `expected`: the core-seconds of each job that remains, by its id: the numbers of its runs.
+    - `workers`: how many jobs run at a time.
+    """
+
+    def __init__(self, runs: int, expected: dict[tuple[int, ...], float], workers: int):
         super().__init__(lambda job: expected[job.id], sum(expected.values()), workers)
         self.failed = 0
-        self._total = len(sweep.plan)
-        self._done = self._total - sum(map(len, expected))
+        self.done = runs - sum(map(len, expected))
+        self._runs = runs
         self._symbols = 0
 
     def on_progress(self, progress: JobProgress[Any, Any]) -> None:
@@ -104,8 +119,8 @@ class _View(Work):
             self.failed += len(runs)
             self.errors.append(f"run {runs[0]} failed: {progress.error}")
         elif progress.result is not None:
-            self._done += len(runs)
-            self._symbols += sum(record["symbols"] for record in progress.result)
+            self.done += len(runs)
+            self._symbols += sum(line["symbols"] for line in progress.result)
 
     def __rich__(self) -> Group:
         partly = sum(
@@ -114,7 +129,7 @@ class _View(Work):
         rate = (self._symbols + partly) / self.spent
         totals = Table("done", "running", "failed", "symbols/s", "time left")
         totals.add_row(
-            f"{self._done} of {self._total}",
+            f"{self.done} of {self._runs}",
             str(sum(map(len, self.running))),
             str(self.failed),
             f"{rate / 1e6:.2f}M",
@@ -134,9 +149,9 @@ class _View(Work):
         return Group(totals, running)
 
 
-def _cells(sweep: "Sweep") -> Table:
+def _table(cells: list[dict[str, Any]]) -> Table:
     table = Table("task", "memory", "truncation", "runs", "best", ">= 95 %", "diverged")
-    for cell in sweep.summary():
+    for cell in cells:
         table.add_row(
             cell["task"],
             cell["memory"],

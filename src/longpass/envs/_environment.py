@@ -5,7 +5,7 @@ import dataclasses
 import enum
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from longpass.envs._palette import Colour
 from longpass.envs._spaces import Binary, Discrete
 
 
+@runtime_checkable
 class Params(Protocol):
     """What the parameters of every world have."""
 

@@ -1,4 +1,4 @@
-"""Scores of many runs, sliced by one setting: the paper's figure 4 and its supplement."""
+"""Scores of many runs by one of their settings: the paper's figure 4 and its supplement."""
 
 from pathlib import Path
 
@@ -7,13 +7,15 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from longpass.figures import _style
-from longpass.figures._tables import SOLVED, runs_table, share
+from longpass.figures._tables import proportion_interval, read_results
+from longpass.streams import SOLVED, TaskName
 
-TASKS = {
+TASKS: dict[TaskName, tuple[str, float]] = {
     "two-markers": ("Two markers", 1 / 4),
     "three-markers": ("Three markers", 1 / 8),
     "subsequences": ("Two subsequence markers", 1 / 4),
 }
+"""Title and accuracy by chance of each task."""
 MEMORIES = {
     "chain": ("Concrete (chain)", _style.BLUE),
     "parallel": ("parallel filters", _style.GREEN),
@@ -23,8 +25,19 @@ MEMORIES = {
 
 
 def draw_by(column: str, label: str, records: Path, out: Path, name: str) -> list[Path]:
-    """Accuracies of all runs by `column`, above the share of settings that solve the task."""
-    table = runs_table(records)
+    """Draw the accuracies of all runs, above the proportion of runs that solve the task.
+
+    **Arguments:**
+
+    - `column`: the setting by which runs are compared.
+    - `label`: of the axis of that setting.
+    - `records`: the folder with the records.
+    - `out`: the folder for the files.
+    - `name`: of the files, without an ending.
+
+    **Returns:** the files written.
+    """
+    table = read_results(records)
     shown = [task for task in TASKS if task in table["task"].unique()]
     with _style.styled():
         figure = _style.new(max(4.6, 1.4 + 2.9 * len(shown)), 5.2)
@@ -37,7 +50,7 @@ def draw_by(column: str, label: str, records: Path, out: Path, name: str) -> lis
             above.axhline(chance, color=_style.GREY, linewidth=0.8, linestyle=":")
             below.set_xlabel(f"{label}\nnumbers: runs of each memory")
         axes[0, 0].set_ylabel("held-out accuracy\n(dots: runs; lines: best)")
-        axes[1, 0].set_ylabel(f"runs at {SOLVED:.0%} or more\n(share, 95 % interval)")
+        axes[1, 0].set_ylabel(f"runs at {SOLVED:.0%} or more\n(proportion, 95 % interval)")
         axes[0, 0].set_ylim(0, 1.03)
         axes[1, 0].set_ylim(-0.02, 1.03)
         handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -58,14 +71,14 @@ def _panel(above: Axes, below: Axes, runs: pl.DataFrame, column: str) -> None:
             cell = runs.filter((pl.col("memory") == memory) & (pl.col(column) == value))
             if cell.is_empty():
                 continue
-            # A run that diverged has no accuracy: it counts as nothing right.
+            # A run that diverged has no accuracy: it counts as 0.
             scores = cell["accuracy"].fill_null(0.0).to_numpy()
             spot = places[value] + shift
             jitter = rng.uniform(-0.07, 0.07, len(scores))
             above.plot(spot + jitter, scores, ".", color=colour, alpha=0.35, markersize=4)
             spots.append(spot)
             best.append(scores.max())
-            solved.append(share(int((scores >= SOLVED).sum()), len(scores)))
+            solved.append(proportion_interval(int((scores >= SOLVED).sum()), len(scores)))
             below.annotate(
                 str(len(scores)),
                 (spot, 0),

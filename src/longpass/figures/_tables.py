@@ -1,44 +1,45 @@
-"""Records as tables, and what can be said of them."""
+"""Results of sequence classification as a table, and intervals of proportions."""
 
 from pathlib import Path
 
 import polars as pl
 from scipy.stats import binomtest
 
-from longpass.records._records import Records
+from longpass.records import RECORDS, Records
+from longpass.streams import KIND
 
-SOLVED = 0.95  # accuracy from which on a task counts as solved
 
+def read_results(path: Path) -> pl.DataFrame:
+    """Read the results of sequence classification in a folder and all folders below it.
 
-def runs_table(path: Path) -> pl.DataFrame:
-    """One row a run of sequence classification, from every `runs.jsonl` in a folder or below it.
+    **Arguments:**
 
-    Columns are the settings and scores that figures need. ValueError if there are no records.
+    - `path`: a folder of `longpass classify` or `longpass sweep`, or one that holds such folders.
+
+    **Returns:** one row per run; the columns are those settings and scores that figures need.
+    ValueError if there are no results.
     """
-    files = sorted(Path(path).rglob("runs.jsonl"))
-    records = [record for file in files for record in Records(file).read()]
-    if not records:
-        raise ValueError(
-            f"there are no records of runs in {path}: make some with `longpass sweep`, or name "
-            f"another folder"
-        )
+    lines = [line for file in sorted(Path(path).rglob(RECORDS)) for line in Records(file).read()]
     rows = [
         {
-            "sweep": record["sweep"],
-            "task": record["settings"]["task"],
-            "memory": record["settings"]["memory"],
-            "truncation": record["settings"]["truncation"],
-            "batch_size": record["settings"]["batch_size"],
-            "symbols": record["symbols"],
-            "accuracy": record["accuracy"],
-            "diverged": record["diverged"] is not None,
+            "task": line["settings"]["task"],
+            "memory": line["settings"]["memory"],
+            "truncation": line["settings"]["truncation"],
+            "batch_size": line["settings"]["batch_size"],
+            "accuracy": line["accuracy"],
         }
-        for record in records
+        for line in lines
+        if line.get("event") == "result" and line.get("kind") == KIND
     ]
+    if not rows:
+        raise ValueError(
+            f"records is {str(path)!r}, which has no results of sequence classification: it must "
+            f"be a folder of `longpass classify` or `longpass sweep`"
+        )
     return pl.DataFrame(rows, schema_overrides={"accuracy": pl.Float64})
 
 
-def share(successes: int, count: int) -> tuple[float, float, float]:
-    """(Share, lower and upper end of its 95 % interval, by Wilson's score)."""
+def proportion_interval(successes: int, count: int) -> tuple[float, float, float]:
+    """(Proportion, lower and upper end of its 95 % interval by Wilson's score)."""
     interval = binomtest(successes, count).proportion_ci(0.95, method="wilson")
     return successes / count, interval.low, interval.high

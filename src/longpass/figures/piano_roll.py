@@ -1,4 +1,4 @@
-"""The streams of the three tasks, as the paper's figure 3 shows them: a row a symbol."""
+"""The streams of the three tasks, as the paper's figure 3 shows them: one row per symbol."""
 
 from pathlib import Path
 
@@ -8,28 +8,25 @@ from matplotlib.axes import Axes
 
 from longpass import streams
 from longpass.figures import _style
+from longpass.figures._scores import TASKS
 
 STEPS = 330
 SEED = 4
-TITLES = {
-    "two-markers": "Two markers",
-    "three-markers": "Three markers",
-    "subsequences": "Two subsequence markers",
-}
 
 
 def draw(out: Path) -> list[Path]:
     with _style.styled():
         figure = _style.new(9.0, 5.6)
-        axes = figure.subplots(len(TITLES), 1)
-        for ax, (name, title) in zip(axes, TITLES.items(), strict=True):
-            _panel(ax, streams.make(name), title)
+        axes = figure.subplots(len(TASKS), 1)
+        for ax, (name, (title, _)) in zip(axes, TASKS.items(), strict=True):
+            _panel(ax, streams.make_task(name), title)
         axes[-1].set_xlabel("step of one stream")
         return _style.save(figure, out, "piano-roll")
 
 
-def _panel(ax: Axes, task: streams.Task, title: str) -> None:
-    _, stream = streams.read(task, streams.begin(task, jax.random.key(SEED)), STEPS)
+def _panel(ax: Axes, task: streams.StreamTask, title: str) -> None:
+    cursor = streams.start_stream(task, jax.random.key(SEED))
+    _, stream = streams.read_stream(task, cursor, STEPS)
     symbols, labels = np.asarray(stream.symbols), np.asarray(stream.labels)
     roll = symbols[None] == np.arange(len(task.alphabet))[:, None]
     ax.imshow(~roll, cmap="gray", aspect="auto", interpolation="nearest", vmin=0, vmax=1)
@@ -50,7 +47,7 @@ def _panel(ax: Axes, task: streams.Task, title: str) -> None:
     ax.set_title(f"{title} (red: the class, where a sequence ends)", pad=14)
 
 
-def _mark(ax: Axes, task: streams.Task, symbols: np.ndarray) -> None:
+def _mark(ax: Axes, task: streams.StreamTask, symbols: np.ndarray) -> None:
     """Show what the class depends on."""
     if "X" in task.alphabet:
         rows = [task.alphabet.index(marker) for marker in "XY"]

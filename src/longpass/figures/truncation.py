@@ -1,4 +1,4 @@
-"""Score by truncation length: the paper's figure 4, from whatever records there are."""
+"""Score by truncation length: the paper's figure 4, from all records in a folder."""
 
 from pathlib import Path
 

@@ -9,6 +9,8 @@ JobState = Literal["running", "done", "failed"]
 
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
+Payload_co = TypeVar("Payload_co", covariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
 OnProgress: TypeAlias = Callable[[float, Sequence[float]], None]
 """Called by a work function with (fraction done, scores so far)."""
@@ -16,7 +18,7 @@ Work: TypeAlias = Callable[[Payload, OnProgress], Result]
 """A work function: what workers do with the payload of a job. They import it by its name."""
 
 
-class Job(NamedTuple, Generic[Payload]):
+class Job(NamedTuple, Generic[Payload_co]):
     """One call of the work function.
 
     **Arguments:**
@@ -26,10 +28,10 @@ class Job(NamedTuple, Generic[Payload]):
     """
 
     id: Any
-    payload: Payload
+    payload: Payload_co
 
 
-class JobProgress(NamedTuple, Generic[Payload, Result]):
+class JobProgress(NamedTuple, Generic[Payload_co, Result_co]):
     """The state of a job.
 
     **Arguments:**
@@ -42,15 +44,15 @@ class JobProgress(NamedTuple, Generic[Payload, Result]):
     - `error`: what went wrong, if the job failed.
     """
 
-    job: Job[Payload]
+    job: Job[Payload_co]
     state: JobState
     fraction: float = 0.0
     scores: Sequence[float] = ()
-    result: Result | None = None
+    result: Result_co | None = None
     error: str | None = None
 
 
-class Engine(Protocol[Payload, Result]):
+class Engine(Protocol[Payload, Result_co]):
     """Runs one work function on jobs, several at a time."""
 
     @property
@@ -58,7 +60,7 @@ class Engine(Protocol[Payload, Result]):
         """How many jobs run at a time."""
         ...
 
-    def run(self, jobs: Sequence[Job[Payload]]) -> Iterator[JobProgress[Payload, Result]]:
+    def run(self, jobs: Sequence[Job[Payload]]) -> Iterator[JobProgress[Payload, Result_co]]:
         """Run every job once.
 
         Jobs begin in the order given and may end in any order. If the iterator is closed, or the

@@ -15,6 +15,7 @@ from ._run import Diverged as Diverged
 from ._run import InMemory as InMemory
 from ._run import Line as Line
 from ._run import RunFolder as RunFolder
+from ._run import Sink as Sink
 from ._run import Training as Training
 from ._run import check_same_settings as check_same_settings
 from ._run import train_run as train_run

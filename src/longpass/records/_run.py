@@ -17,13 +17,15 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from longpass.records._checkpoints import Checkpoints
 from longpass.records._files import RECORDS, SETTINGS, read_json, write_json
 from longpass.records._folders import hold_folder, make_folder, refuse_foreign
 from longpass.records._provenance import provenance
 from longpass.records._records import Records
+
+if TYPE_CHECKING:
+    from longpass.records._checkpoints import Checkpoints
 
 Line = dict[str, Any]
 """One record, as JSON can hold it."""
@@ -43,6 +45,7 @@ class Diverged(ValueError):
         self.line = line
 
 
+@runtime_checkable
 class Training(Protocol):
     """What `train_run` trains: a group of stream classifiers, or an agent."""
 
@@ -70,6 +73,7 @@ class Training(Protocol):
         ...
 
 
+@runtime_checkable
 class Sink(Protocol):
     """Where a run's lines and checkpoints go."""
 
@@ -142,7 +146,7 @@ class RunFolder:
     def __init__(self, path: Path, kind: str, settings: dict[str, Any], *, resume: bool = False):
         self.path, self.kind, self.settings = Path(path), kind, settings
         self.resume = resume
-        self.checkpoints = Checkpoints(self.path)
+        self.checkpoints = _checkpoints_in(self.path)
         self.records = Records(self.path / RECORDS)
         self.warning: str | None = None
         self._held = contextlib.ExitStack()
@@ -219,7 +223,7 @@ class RunFolder:
     def save_diverged(self, training: Training) -> Path:
         """Keep a state that diverged in a folder of its own, apart from the good checkpoints."""
         path = make_folder("out", self.path / "diverged")
-        Checkpoints(path).save(training.checkpoint, self.settings)
+        _checkpoints_in(path).save(training.checkpoint, self.settings)
         return path
 
     def _complete(self, line: Line) -> Line:
@@ -240,6 +244,13 @@ class RunFolder:
             check_same_settings(self.path, found, {"kind": self.kind, **self.settings})
         else:
             write_json(path, {"kind": self.kind, **self.settings})
+
+
+def _checkpoints_in(path: Path) -> "Checkpoints":
+    # JAX is loaded only where there are checkpoints: drivers of workers have none.
+    from longpass.records._checkpoints import Checkpoints
+
+    return Checkpoints(path)
 
 
 def check_same_settings(path: Path, found: Line, given: Line, ignore: Sequence[str] = ()) -> None:

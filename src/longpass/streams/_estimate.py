@@ -1,4 +1,4 @@
-"""About how long runs take, so that nobody starts a week of work by mistake."""
+"""An estimate of how long runs take, shown before they start."""
 
 from collections.abc import Iterable
 
@@ -12,23 +12,24 @@ _POOL_SYMBOL = 2.5e-8  # drawing and filtering a symbol
 _FLOP = 1 / 25e9  # an operation of a layer
 
 
-def estimate(runs: Iterable[StreamSettings]) -> float:
-    """Core-seconds that the runs will take, give or take a factor of two."""
-    return sum(_seconds(settings.resolved()) for settings in runs)
+def estimate_seconds(runs: Iterable[StreamSettings]) -> float:
+    """The core-seconds that runs will take, within a factor of two."""
+    return sum(_estimate_run(settings.resolved()) for settings in runs)
 
 
-def _seconds(s: StreamSettings) -> float:
+def _estimate_run(s: StreamSettings) -> float:
     assert s.symbols is not None
-    assert s.D is not None
     labels = s.symbols / 105
-    if s.k is not None and s.V is not None:
-        weights = (s.k + 1) * s.V * (s.D + s.M)
-        flops = 6 * weights * labels + s.updates * s.batch_size * s.k * (s.k + 8) * s.D * 2
-        streams = _POOL_SYMBOL * s.symbols * (1 + s.k / 8)
+    if s.pool_size is not None and s.num_pools is not None and s.viewport_size is not None:
+        weights = (s.num_pools + 1) * s.viewport_size * (s.pool_size + s.hidden_size)
+        pools = s.num_pools * (s.num_pools + 8) * s.pool_size * 2
+        flops = 6 * weights * labels + s.updates * s.batch_size * pools
+        streams = _POOL_SYMBOL * s.symbols * (1 + s.num_pools / 8)
     else:
-        weights = 4 * s.D * (s.D + 9) + s.D * s.M
+        assert s.state_size is not None
+        weights = 4 * s.state_size * (s.state_size + 9) + s.state_size * s.hidden_size
         # Without a label in the minibatch there is no backward pass.
         learned = min(1.0, s.minibatch / 105)
-        flops = 2 * 4 * s.D * (s.D + 8 + 10) * s.symbols * (1 + 2 * learned)
+        flops = 2 * 4 * s.state_size * (s.state_size + 8 + 10) * s.symbols * (1 + 2 * learned)
         streams = _POOL_SYMBOL * s.symbols
     return _START + s.updates * (_CALL + _WEIGHT * weights) + _FLOP * flops + streams

@@ -1,62 +1,61 @@
-"""A comparison: chosen settings, a few seeds, instead of random ones."""
+"""The plan of a sweep with chosen settings and a few seeds, instead of random ones."""
 
 import dataclasses
 import functools
-from typing import Any
+from typing import Annotated
 
-from longpass import _checks
-from longpass._names import TaskName
-from longpass.networks import MemoryName
-from longpass.streams._settings import StreamSettings
+from longpass._fields import Bounds, check_settings
+from longpass.streams._settings import MemoryName, StreamSettings, TaskName
 
-# Where a memory does better than with the defaults. Gated ones forget again what they have
-# learned over long truncations if their steps are as large as the pools'.
-_GOOD: dict[str, dict[str, Any]] = {"lstm": {"learning_rate": 5e-4}, "gru": {"learning_rate": 5e-4}}
+# At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large
+# as that of the pools.
+_LEARNING_RATES: dict[MemoryName, float] = {"lstm": 5e-4, "gru": 5e-4}
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
-    """Each memory at each truncation with good settings, so many seeds, as one sweep."""
+class FixedPlan:
+    """The runs of a sweep: each memory at each truncation with good settings, several seeds."""
 
     name: str
+    """Name of the sweep."""
     task: TaskName
+    """Task."""
     memories: tuple[MemoryName, ...]
+    """Memories."""
     truncations: tuple[int, ...]
-    seeds: int
+    """Truncation lengths."""
+    seeds: Annotated[int, Bounds(least=1)]
+    """Runs per memory and truncation, with seeds from 0."""
     symbols: int
+    """Symbols to train each run on."""
 
     def check(self) -> None:
-        """ValueError or TypeError where a setting is impossible."""
-        _checks.positive_int("seeds", self.seeds)
+        """ValueError or TypeError if a setting is not allowed."""
+        check_settings(self)
         for i in range(len(self)):
-            self.run(i)
+            self.settings(i)
 
     def __len__(self) -> int:
+        """Number of runs."""
         return len(self.memories) * len(self.truncations) * self.seeds
 
-    def run(self, i: int) -> StreamSettings:
-        """The settings of run i: seeds first, then memories."""
+    def settings(self, i: int) -> StreamSettings:
+        """The settings of run `i`, complete. Seeds change fastest, then memories."""
         cell, seed = divmod(i, self.seeds)
         memory = self.memories[cell % len(self.memories)]
-        return StreamSettings(
+        settings = StreamSettings(
             task=self.task,
             memory=memory,
             truncation=self.truncations[cell // len(self.memories)],
             symbols=self.symbols,
             seed=seed,
-            **_GOOD.get(memory, {}),
-        ).resolved()
+        )
+        rate = _LEARNING_RATES.get(memory, settings.learning_rate)
+        return dataclasses.replace(settings, learning_rate=rate).resolved()
 
     @functools.cached_property
     def groups(self) -> list[tuple[int, ...]]:
-        """The seeds of each cell learn together: they share one program."""
+        """All runs, in groups that are trained together: the seeds of each cell."""
         return [
             tuple(range(first, first + self.seeds)) for first in range(0, len(self), self.seeds)
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in dataclasses.asdict(self).items()
-        }

@@ -1,4 +1,4 @@
-"""All weights of a network as one vector: an optimiser's step is then one short loop."""
+"""All weights of a network as one vector: a step of the optimiser is then one short loop."""
 
 import dataclasses
 import itertools
@@ -14,10 +14,10 @@ from longpass.networks import Classifier
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
-    """Where in a vector each array of a network is, and what of the network is no array.
+class WeightLayout:
+    """How the arrays of a network lie in a vector, and everything of the network that is no array.
 
-    Hashable, so that programs may be compiled for it.
+    Hashable: it is a static argument of compiled programs. Make one by `WeightLayout.of`.
     """
 
     structure: Any
@@ -25,13 +25,13 @@ class Layout:
     static: Any
 
     @classmethod
-    def of(cls, network: Classifier) -> "Layout":
-        """The layout of networks like this one."""
-        arrays, static = eqx.partition(network, eqx.is_array)
+    def of(cls, network: Classifier) -> "WeightLayout":
+        """The layout of networks like this one, whose arrays may be `jax.ShapeDtypeStruct`s."""
+        arrays, static = eqx.partition(network, _is_array_or_shape)
         leaves, structure = jax.tree.flatten(arrays)
         return cls(structure, tuple(leaf.shape for leaf in leaves), static)
 
-    def network(self, weights: Float[Array, " weights"]) -> Classifier:
+    def build(self, weights: Float[Array, " weights"]) -> Classifier:
         """The network with these weights."""
         ends = list(itertools.accumulate(int(np.prod(shape)) for shape in self.shapes))
         parts = jnp.split(weights, ends[:-1])
@@ -39,7 +39,11 @@ class Layout:
         return eqx.combine(jax.tree.unflatten(self.structure, leaves), self.static)
 
 
-def weights_of(network: Classifier) -> Float[Array, " weights"]:
+def flatten_weights(network: Classifier) -> Float[Array, " weights"]:
     """All weights of a network, in the order of its layout."""
     leaves = jax.tree.leaves(eqx.filter(network, eqx.is_array))
     return jnp.concatenate([leaf.ravel() for leaf in leaves])
+
+
+def _is_array_or_shape(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)

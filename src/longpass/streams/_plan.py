@@ -1,50 +1,72 @@
-"""A sweep's plan: run i of it is a pure function of the sweep's name, its seed and i."""
+"""The plan of a sweep with random settings.
+
+Run i is a pure function of the sweep's name, its seed and i.
+"""
 
 import dataclasses
 import functools
 import hashlib
 import math
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
 from longpass import _checks
-from longpass._settings import PlanFields
-from longpass.streams._group import shape_of
-from longpass.streams._settings import StreamSettings
+from longpass._fields import Bounds, check_settings
+from longpass.streams._settings import MemoryName, StreamSettings, TaskName
 
 # The paper's table: sets are drawn from evenly, the two ranges evenly in their logarithm.
 _RANGE = (5e-7, 1e-3)
-_HIDDEN = (16, 32, 64)
-_GATED_SIZES = (8, 16, 32, 64, 96)
+_HIDDEN_SIZES = (16, 32, 64)
+_STATE_SIZES = (8, 16, 32, 64, 96)
 _POOL_SIZES = (8, 16, 24, 32, 48)
-_POOLS = (4, 6, 8, 10, 12)
-_VIEWPORTS = (4, 6, 10, 16)
+_NUM_POOLS = (4, 6, 8, 10, 12)
+_VIEWPORT_SIZES = (4, 6, 10, 16)
 _BASES = (1.5, 2.0, 3.0)
 
-# Runs of one shape learn together where minibatches are so small that the cost of starting an
-# operation is most of its time; larger ones are faster one by one (measured: see docs).
-_SMALL = 16  # symbols in a minibatch
-_TOGETHER = 8
+# Runs of one shape are trained together if minibatches are so small that starting an operation
+# takes most of its time; larger ones are faster one by one (docs/classification.md).
+_SMALL_MINIBATCH = 16  # symbols
+_GROUP_SIZE = 8
+
+Value = TypeVar("Value")
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan(PlanFields):
-    """Which runs a sweep has: so many with random settings for each task, memory and truncation.
+class SweepPlan:
+    """The runs of a sweep: some with random settings per cell (task, memory and truncation).
 
-    Runs go round the cells, so that a sweep that is stopped has about as many of each.
+    Successive runs belong to successive cells, so that a sweep that is stopped has about equally
+    many of each.
     """
 
+    name: str = "sweep"
+    """Name of the sweep. Name and seed decide which settings are drawn."""
+    seed: Annotated[int, Bounds(least=0)] = 0
+    """Another seed draws other settings, weights and streams."""
+    tasks: tuple[TaskName, ...] = ("two-markers", "three-markers", "subsequences")
+    """Tasks."""
+    memories: tuple[MemoryName, ...] = ("chain", "parallel", "lstm")
+    """Memories."""
+    truncations: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
+    """Truncation lengths."""
+    batch_sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128)
+    """Batch sizes to draw from."""
+    runs: Annotated[int, Bounds(least=1)] = 20
+    """Runs per task, memory and truncation."""
+    symbols: int | float | None = None
+    """Symbols to train each run on. By default as many as in the paper: 4e7, for subsequences
+    1e8."""
+
     def check(self) -> None:
-        """ValueError or TypeError where a setting is impossible, before any work starts."""
+        """ValueError or TypeError if a setting is not allowed."""
+        check_settings(self)
         if not self.name:
             raise ValueError("name is '': it must not be empty")
-        _checks.int_within("seed", self.seed, 0, None)
-        _checks.positive_int("runs", self.runs)
         for what in ("tasks", "memories", "truncations", "batch_sizes"):
             values = getattr(self, what)
             if not values or len(set(values)) < len(values):
-                raise ValueError(f"{what} is {values}: it must name at least one, each once")
+                raise ValueError(f"{what} is {values}: it must have at least one value, each once")
         for truncation in self.truncations:
             _checks.positive_int("truncation", truncation)
         for batch_size in self.batch_sizes:
@@ -56,7 +78,7 @@ class Plan(PlanFields):
                 f"({max(self.batch_sizes)} streams times {max(self.truncations)} symbols)"
             )
         for cell in range(self.cells):
-            self.run(cell)
+            self.settings(cell)
 
     @property
     def cells(self) -> int:
@@ -64,10 +86,11 @@ class Plan(PlanFields):
         return len(self.tasks) * len(self.memories) * len(self.truncations)
 
     def __len__(self) -> int:
+        """Number of runs."""
         return self.cells * self.runs
 
-    def run(self, i: int) -> StreamSettings:
-        """The settings of run i."""
+    def settings(self, i: int) -> StreamSettings:
+        """The settings of run `i`, complete."""
         cell = i % self.cells
         task = self.tasks[cell % len(self.tasks)]
         cell //= len(self.tasks)
@@ -75,21 +98,22 @@ class Plan(PlanFields):
         truncation = self.truncations[cell // len(self.memories)]
         name = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
         rng = np.random.default_rng([name, self.seed, i])
+        # The order of these draws decides what records of older sweeps mean: do not change it.
         drawn: dict[str, Any] = {
-            "batch_size": _one(rng, self.batch_sizes),
-            "learning_rate": _log_uniform(rng),
-            "epsilon": _log_uniform(rng),
-            "M": _one(rng, _HIDDEN),
+            "batch_size": _choose(rng, self.batch_sizes),
+            "learning_rate": _draw_log_uniform(rng),
+            "epsilon": _draw_log_uniform(rng),
+            "hidden_size": _choose(rng, _HIDDEN_SIZES),
         }
         if memory in ("chain", "parallel"):
             drawn |= {
-                "D": _one(rng, _POOL_SIZES),
-                "k": _one(rng, _POOLS),
-                "V": _one(rng, _VIEWPORTS),
-                "b": _one(rng, _BASES),
+                "pool_size": _choose(rng, _POOL_SIZES),
+                "num_pools": _choose(rng, _NUM_POOLS),
+                "viewport_size": _choose(rng, _VIEWPORT_SIZES),
+                "base": _choose(rng, _BASES),
             }
         else:
-            drawn |= {"D": _one(rng, _GATED_SIZES)}
+            drawn |= {"state_size": _choose(rng, _STATE_SIZES)}
         seed = int(rng.integers(2**32))
         settings = StreamSettings(
             task=task,
@@ -103,32 +127,24 @@ class Plan(PlanFields):
 
     @functools.cached_property
     def groups(self) -> list[tuple[int, ...]]:
-        """All runs, in the groups that learn together: the same however often a sweep restarts."""
+        """All runs, in groups that are trained together; the same every time a sweep starts."""
         groups: list[list[int]] = []
-        open_groups: dict[tuple, list[int]] = {}
+        open_groups: dict[tuple[Any, ...], list[int]] = {}
         for i in range(len(self)):
-            settings = self.run(i)
-            shape = shape_of(settings)
-            group = open_groups.get(shape)
-            if settings.minibatch > _SMALL or group is None or len(group) == _TOGETHER:
+            settings = self.settings(i)
+            group = open_groups.get(settings.group_key)
+            if settings.minibatch > _SMALL_MINIBATCH or group is None or len(group) == _GROUP_SIZE:
                 group = []
                 groups.append(group)
-                open_groups[shape] = group
+                open_groups[settings.group_key] = group
             group.append(i)
         return [tuple(group) for group in groups]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in dataclasses.asdict(self).items()
-        }
 
-
-def _one(rng: np.random.Generator, values: tuple) -> Any:
+def _choose(rng: np.random.Generator, values: tuple[Value, ...]) -> Value:
     return values[int(rng.integers(len(values)))]
 
 
-def _log_uniform(rng: np.random.Generator) -> float:
+def _draw_log_uniform(rng: np.random.Generator) -> float:
     low, high = map(math.log, _RANGE)
     return float(f"{math.exp(rng.uniform(low, high)):.6g}")

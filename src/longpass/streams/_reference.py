@@ -1,7 +1,7 @@
-"""The definition of truncated back-propagation that the fast form is held to.
+"""The definition of truncated back-propagation, which the fast learner is held to.
 
-Every step of every stream is unrolled by the memory's own `unroll`, and the network is read at
-every step. One run, no group, no tricks.
+Every step of every stream is computed by the memory's own `unroll`, and the network is read at
+every step: one run, nothing skipped, nothing computed ahead.
 """
 
 import functools
@@ -12,35 +12,55 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from longpass.streams._flat_weights import Layout
+from longpass.networks import Classifier
+from longpass.streams._flat_weights import WeightLayout, flatten_weights
 from longpass.streams._stream import NO_LABEL, Stream
 
 
-class PlainLearner(NamedTuple):
-    """What changes as a run learns. The memory's states have the streams as their first axis."""
+class ReferenceLearner(NamedTuple):
+    """What changes while a run learns. The memory's states have the streams as their first axis."""
 
     weights: Float[Array, " weights"]
     optimiser: Any
     memory: Any
 
 
+def init_reference(network: Classifier, batch_size: int) -> ReferenceLearner:
+    """The learner before its first update, with the weights of `network`."""
+    weights = flatten_weights(network)
+    optimiser = optax.adam(1.0).init(weights)  # whose initial state has no learning rate in it
+    return ReferenceLearner(weights, optimiser, network.memory.initial_state((batch_size,)))
+
+
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def plain_learn(
-    layout: Layout,
+def learn_reference(
+    layout: WeightLayout,
     truncation: int,
     clear_state: bool,
-    learner: PlainLearner,
+    learner: ReferenceLearner,
     learning_rate: Float[Array, ""],
     epsilon: Float[Array, ""],
     stream: Stream,
-) -> tuple[PlainLearner, Float[Array, " updates"]]:
-    """(Learner after a piece of streams (steps, B), the loss of every minibatch in it)."""
+) -> tuple[ReferenceLearner, Float[Array, " updates"]]:
+    """Learn from a piece of streams, minibatch by minibatch.
+
+    **Arguments:**
+
+    - `layout`: of the network, rates included.
+    - `truncation`: steps of a minibatch.
+    - `clear_state`: whether starts of sequences clear the memory.
+    - `learner`: before the piece.
+    - `learning_rate`, `epsilon`: Adam's.
+    - `stream`: the piece, of shape (steps, B).
+
+    **Returns:** (the learner after the piece, the loss of every minibatch in it).
+    """
     batch = stream.symbols.shape[1]
     chunks = jax.tree.map(lambda leaf: leaf.reshape(-1, truncation, batch), stream)
 
-    def update(learner: PlainLearner, chunk: Stream):
-        def loss(weights):
-            network = layout.network(weights)
+    def update(learner: ReferenceLearner, chunk: Stream):
+        def loss(weights: Float[Array, " weights"]):
+            network = layout.build(weights)
             symbols = jax.nn.one_hot(chunk.symbols, network.num_symbols, dtype=weights.dtype)
             starts = chunk.starts if clear_state else None
             unroll = jax.vmap(network.unroll, in_axes=(0, 1, 1), out_axes=(0, 1))
@@ -56,6 +76,6 @@ def plain_learn(
             gradient, learner.optimiser
         )
         weights = jnp.asarray(optax.apply_updates(learner.weights, changes))
-        return PlainLearner(weights, optimiser, memory), value
+        return ReferenceLearner(weights, optimiser, memory), value
 
     return jax.lax.scan(update, learner, chunks)

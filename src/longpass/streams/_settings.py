@@ -1,59 +1,114 @@
-"""The settings of one run of sequence classification, named as in the paper's table."""
+"""The settings of one run of sequence classification (the paper's section 5.1).
+
+This file does not import JAX: the command line and the driver of a sweep read it.
+"""
 
 import dataclasses
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from longpass import _checks
-from longpass._names import NormaliseFlag
-from longpass._settings import StreamFields
-from longpass.networks import MemoryName
-from longpass.streams._stream import Task
-from longpass.streams._tasks import make
+from longpass._fields import Bounds, check_settings
+from longpass._names import MemoryName
 
-_POOLED = ("chain", "parallel")
+KIND = "stream"
+"""The `kind` of records of sequence classification."""
+TaskName = Literal["two-markers", "three-markers", "subsequences"]
+PAPER_SYMBOLS: dict[TaskName, int] = {
+    "two-markers": 40_000_000,
+    "three-markers": 40_000_000,
+    "subsequences": 100_000_000,
+}
+"""The number of symbols that the paper trains on, per task."""
+
+# Defaults of settings that only one kind of memory has.
+_POOL_DEFAULTS = {"pool_size": 24, "num_pools": 12, "viewport_size": 16, "base": 1.5}
+_GATED_DEFAULTS = {"state_size": 32}
+# Settings in which runs that are trained together may differ.
+_FREE_IN_GROUP = ("seed", "learning_rate", "epsilon", "base")
 
 
 @dataclasses.dataclass(frozen=True)
-class StreamSettings(StreamFields):
-    """One run: a task, a network, a regime and a seed (see `StreamFields`)."""
+class StreamSettings:
+    """One run: a task, a network, how it is trained, and a seed.
+
+    Letters in parentheses are those of the paper's table.
+    """
+
+    task: TaskName = "two-markers"
+    """The streams to classify."""
+    memory: MemoryName = "chain"
+    """The memory of the network: chain is the LP-RNN, parallel its control."""
+    truncation: Annotated[int, Bounds(least=1)] = 2
+    """Steps that gradients reach back, and symbols of each stream in a minibatch (T)."""
+    batch_size: Annotated[int, Bounds(least=1)] = 32
+    """Streams in a minibatch (B)."""
+    symbols: int | float | None = None
+    """Symbols to train on, over all streams. By default as many as in the paper: 4e7, for
+    subsequences 1e8."""
+    learning_rate: Annotated[float, Bounds(above=0.0)] = 1e-3
+    """Adam's learning rate (paper: 5e-7 to 1e-3)."""
+    epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
+    """Adam's epsilon (paper: 5e-7 to 1e-3)."""
+    hidden_size: Annotated[int, Bounds(least=1)] = 64
+    """Units of the layer below the logits: the summariser of pools, or a layer that reads the LSTM
+    or GRU (M; paper: 16, 32, 64)."""
+    pool_size: Annotated[int | None, Bounds(least=1)] = None
+    """Units of each pool (D; paper: 8 to 48). By default 24; chain and parallel only."""
+    num_pools: Annotated[int | None, Bounds(least=1)] = None
+    """Number of pools (k; paper: 4 to 12). By default 12; chain and parallel only."""
+    viewport_size: Annotated[int | None, Bounds(least=1)] = None
+    """Units of each viewport (V; paper: 4 to 16). By default 16; chain and parallel only."""
+    base: Annotated[float | None, Bounds(above=1.0)] = None
+    """Pool n has the rate base^-n (b; paper: 1.5, 2, 3). By default 1.5; chain and parallel
+    only."""
+    normalise: Literal["layer"] | None = None
+    """Normalise each pool before its viewport: not at all (the paper), or layer; chain and parallel
+    only."""
+    state_size: Annotated[int | None, Bounds(least=1)] = None
+    """Units of the LSTM or GRU (D; paper: 8 to 96). By default 32; lstm and gru only."""
+    clear_state: bool = False
+    """Clear the memory where a sequence starts. In the paper it is not cleared."""
+    words_seed: Annotated[int | None, Bounds(least=0)] = None
+    """Draw other words than ours with this seed; for the task subsequences only."""
+    seed: Annotated[int, Bounds(most=2**32 - 1)] = 0
+    """Seed of the weights and the streams."""
 
     def resolved(self) -> "StreamSettings":
-        """These settings checked, with every default filled in; what does not apply stays None."""
-        _checks.one_of("memory", self.memory, get_args(MemoryName))
-        task = make(self.task, self.words_seed)
-        pooled = self.memory in _POOLED
-        for name in ("k", "V", "b", "normalise"):
-            if not pooled and getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)!r}: only the memories chain and parallel "
-                    f"have pools, not {self.memory}"
-                )
-        defaults: dict[str, Any] = {"symbols": task.symbols, "D": 24 if pooled else 32}
-        if pooled:
-            defaults |= {"k": 12, "V": 16, "b": 1.5, "normalise": "none"}
-        missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
-        if self.symbols is not None:
-            missing["symbols"] = _checks.count("symbols", self.symbols)
-        whole = dataclasses.replace(self, **missing)
-        whole._check()
-        return whole
+        """These settings, checked and complete.
 
-    def _check(self) -> None:
-        for name in ("truncation", "batch_size", "M", "D"):
-            _checks.positive_int(name, getattr(self, name))
-        _checks.int_within("seed", self.seed, 0, 2**32 - 1)
-        _checks.real("learning_rate", self.learning_rate, above=0.0)
-        _checks.real("epsilon", self.epsilon, above=0.0)
-        if self.memory in _POOLED:
-            _checks.positive_int("k", self.k)
-            _checks.positive_int("V", self.V)
-            _checks.real("b", self.b, above=1.0)
-            _checks.one_of("normalise", self.normalise, get_args(NormaliseFlag))
-        if self.updates == 0:
+        **Returns:** settings with every default filled in; what the memory does not have is None.
+        ValueError or TypeError if a setting is not allowed.
+        """
+        check_settings(self)
+        check_words_seed(self.task, self.words_seed)
+        own, other = _POOL_DEFAULTS, _GATED_DEFAULTS
+        names = "lstm and gru"
+        if not self.has_pools:
+            own, other = _GATED_DEFAULTS, {**_POOL_DEFAULTS, "normalise": None}
+            names = "chain and parallel"
+        for name in other:
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}: it must be left out for {self.memory}, "
+                    f"only the memories {names} have it"
+                )
+        changes: dict[str, Any] = {
+            name: value for name, value in own.items() if getattr(self, name) is None
+        }
+        symbols = PAPER_SYMBOLS[self.task] if self.symbols is None else self.symbols
+        changes["symbols"] = _checks.count("symbols", symbols)
+        complete = dataclasses.replace(self, **changes)
+        if complete.updates == 0:
             raise ValueError(
-                f"symbols is {self.symbols}: it must be at least {self.minibatch}, one minibatch "
-                f"of {self.batch_size} streams times {self.truncation} symbols"
+                f"symbols is {complete.symbols}: it must be at least {self.minibatch}, one "
+                f"minibatch of {self.batch_size} streams times {self.truncation} symbols"
             )
+        return complete
+
+    @property
+    def has_pools(self) -> bool:
+        """Whether the memory is made of pools."""
+        return self.memory in ("chain", "parallel")
 
     @property
     def minibatch(self) -> int:
@@ -63,15 +118,24 @@ class StreamSettings(StreamFields):
     @property
     def updates(self) -> int:
         """Updates of the weights: only whole minibatches count."""
-        assert isinstance(self.symbols, int), "only resolved settings know how many"
+        assert isinstance(self.symbols, int), "only resolved settings have a number of updates"
         return self.symbols // self.minibatch
 
-    def make_task(self) -> Task:
-        """The task that is named here."""
-        return make(self.task, self.words_seed)
+    @property
+    def group_key(self) -> tuple[Any, ...]:
+        """The settings in which runs that are trained together must agree, hashable."""
+        return tuple(
+            getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in _FREE_IN_GROUP
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """What applies to this run, as JSON can hold it."""
-        return {
-            name: value for name, value in dataclasses.asdict(self).items() if value is not None
-        }
+
+def check_words_seed(task: TaskName, words_seed: int | None) -> None:
+    """ValueError if the task does not exist, or has no words and `words_seed` is not None."""
+    _checks.one_of("task", task, get_args(TaskName))
+    if words_seed is not None and task != "subsequences":
+        raise ValueError(
+            f"words_seed is {words_seed}: it must be left out for {task}, only the task "
+            f"subsequences has words"
+        )

@@ -1,7 +1,7 @@
-"""Streams: one sequence after the other, without end, cut wherever a reader likes.
+"""Endless streams of symbols: one sequence after another, read in pieces of any length.
 
-Sequence number i of a stream is a pure function of the stream's key and i, so a stream is one
-too: cut into chunks of any length, it is the same stream.
+Sequence i of a stream is a pure function of the stream's key and i, so a stream is the same
+however it is cut into pieces.
 """
 
 import dataclasses
@@ -15,8 +15,8 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8, UInt32
 NO_LABEL = -1
 
 
-class Sequence(NamedTuple):
-    """One sequence. `symbols` beyond `length` mean nothing."""
+class SymbolSequence(NamedTuple):
+    """One sequence. `symbols` beyond `length` have no meaning."""
 
     symbols: UInt8[Array, " longest"]
     length: Int[Array, ""]
@@ -44,11 +44,16 @@ class Cursor(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
-    """What sequences look like: `sequence(key)` draws one.
+class StreamTask:
+    """A task: what its sequences look like.
 
-    `alphabet` and `classes` are names; lengths are from `shortest` to `longest`, inclusive;
-    `symbols` is how many the paper trains on.
+    **Arguments:**
+
+    - `name`: of the task.
+    - `alphabet`: the names of the symbols.
+    - `classes`: the names of the classes.
+    - `shortest`, `longest`: the least and the greatest length of a sequence.
+    - `sequence`: draws one sequence from a key.
     """
 
     name: str
@@ -56,19 +61,18 @@ class Task:
     classes: tuple[str, ...]
     shortest: int
     longest: int
-    symbols: int
-    sequence: Callable[[PRNGKeyArray], Sequence]
+    sequence: Callable[[PRNGKeyArray], SymbolSequence]
 
     @property
     def mean_length(self) -> float:
-        """About how many symbols come between labels."""
+        """The mean number of symbols between labels."""
         return (self.shortest + self.longest) / 2
 
 
-def begin(task: Task, key: PRNGKeyArray) -> Cursor:
-    """A new stream, somewhere inside its sequence 0, so that many streams are not in step.
+def start_stream(task: StreamTask, key: PRNGKeyArray) -> Cursor:
+    """Start a stream at a random symbol of its sequence 0, so that streams are not in step.
 
-    Sequence 0 is seen in part only, so it has no label.
+    Only a part of sequence 0 is read, so it has no label.
     """
     stream_key, place_key = jax.random.split(key)
     length = task.sequence(jax.random.fold_in(stream_key, 0)).length
@@ -77,11 +81,12 @@ def begin(task: Task, key: PRNGKeyArray) -> Cursor:
     return Cursor(stream_key, jnp.zeros((), jnp.int32), place.astype(jnp.int32))
 
 
-def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
-    """The next `steps` symbols of one stream, and where it goes on.
+def read_stream(task: StreamTask, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
+    """Read the next `steps` symbols of one stream.
 
-    All sequences that may lie in the piece are drawn at once; each step then looks up its own.
+    **Returns:** (where to continue, the piece of the stream).
     """
+    # All sequences that may lie in the piece are drawn at once; each step then looks up its own.
     count = 1 + -(-steps // task.shortest)
     numbers = cursor.number + jnp.arange(count, dtype=jnp.int32)
     drawn = jax.vmap(lambda i: task.sequence(jax.random.fold_in(cursor.key, i)))(numbers)
@@ -89,8 +94,8 @@ def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
     ends = jnp.cumsum(drawn.length, dtype=jnp.int32) - cursor.place  # step after the last
     begins = ends - drawn.length
     # Which of the drawn sequences a step lies in: as many as have ended by then.
-    over = jnp.zeros(steps + 1, jnp.int32).at[ends].add(1, mode="drop")
-    which = jnp.cumsum(over[:steps], dtype=jnp.int32)
+    ended = jnp.zeros(steps + 1, jnp.int32).at[ends].add(1, mode="drop")
+    which = jnp.cumsum(ended[:steps], dtype=jnp.int32)
     step = jnp.arange(steps, dtype=jnp.int32)
     place = step - begins[which]
     last = step == ends[which] - 1
@@ -105,13 +110,18 @@ def read(task: Task, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
     return Cursor(cursor.key, cursor.number + which[-1] + done, following), stream
 
 
-def below(word: UInt32[Array, ""], bound: int) -> Int[Array, ""]:
-    """A number from 0 to bound - 1 from 32 random bits (uneven by bound / 2^32 at most)."""
+def uniform_int(word: UInt32[Array, ""], bound: int) -> Int[Array, ""]:
+    """A random integer from 0 to `bound` - 1 from 32 random bits.
+
+    Probabilities differ by at most bound / 2^32.
+    """
     return (word % jnp.uint32(bound)).astype(jnp.int32)
 
 
-def distractors(words: UInt32[Array, " words"], steps: int, first: int) -> UInt8[Array, " steps"]:
-    """Symbols `first` .. `first` + 3, evenly, from 32 random bits for every 16 of them."""
+def draw_distractors(
+    words: UInt32[Array, " words"], steps: int, first: int
+) -> UInt8[Array, " steps"]:
+    """Symbols from `first` to `first` + 3, equally likely: 16 of them from 32 random bits."""
     shifts = 2 * jnp.arange(16, dtype=jnp.uint32)
     pairs = (words[:, None] >> shifts) & jnp.uint32(3)
     return pairs.ravel()[:steps].astype(jnp.uint8) + jnp.uint8(first)

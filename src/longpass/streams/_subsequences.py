@@ -1,4 +1,4 @@
-"""Two subsequence markers: markers are slow words spelled in the distractors' own letters.
+"""The task with two subsequence markers: slow words spelled in the letters of the distractors.
 
 The paper does not print its ten subsequences; these are ours. A word has four letters, each held
 for seven steps. Four words of each marker differ from those of the other in which letters they
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from longpass.streams._stream import Sequence, Task, below, distractors
+from longpass.streams._stream import StreamTask, SymbolSequence, draw_distractors, uniform_int
 
 LETTERS = "abcd"
 ALPHABET = ("E", "B", *LETTERS)
@@ -27,41 +27,40 @@ PARTS = ((3, 6), (4, 11), (8, 18), (24, 36), (3, 6))
 SHORTEST, LONGEST = (sum(part[i] for part in PARTS) + 2 * SPELT for i in (0, 1))
 
 
-def subsequences(words: tuple[Words[str], Words[str]] = WORDS) -> Task:
+def make_subsequences_task(words: tuple[Words[str], Words[str]] = WORDS) -> StreamTask:
     """The task with five words for marker X and five for marker Y: 4 classes, such as XY."""
     places = [[[LETTERS.index(letter) for letter in word] for word in of_one] for of_one in words]
-    # (marker, word, SPELT). NumPy's, so that naming a task does not start JAX.
+    # (marker, word, SPELT). A NumPy array, so that making a task does not start JAX.
     spelt = np.repeat(np.array(places, np.uint8) + np.uint8(DISTRACTOR), HOLD, axis=-1)
     noise = -(-LONGEST // 16)
 
-    def sequence(key: PRNGKeyArray) -> Sequence:
+    def sequence(key: PRNGKeyArray) -> SymbolSequence:
         bits = jax.random.bits(key, (noise + 3 + len(PARTS),), jnp.uint32)
         place = jnp.arange(LONGEST)
-        symbols = distractors(bits[:noise], LONGEST, DISTRACTOR)
-        label = below(bits[noise], 4)
+        symbols = draw_distractors(bits[:noise], LONGEST, DISTRACTOR)
+        label = uniform_int(bits[noise], 4)
         head, before, between, after, tail = (
-            least + below(word, most - least + 1)
+            least + uniform_int(word, most - least + 1)
             for word, (least, most) in zip(bits[noise + 3 :], PARTS, strict=True)
         )
         first = head + before
         second = first + SPELT + between
         for n, begin in enumerate((first, second)):
             marker = label >> (1 - n) & 1  # the first marker is the label's higher bit
-            word = jnp.asarray(spelt)[marker, below(bits[noise + 1 + n], spelt.shape[1])]
+            word = jnp.asarray(spelt)[marker, uniform_int(bits[noise + 1 + n], spelt.shape[1])]
             inside = (place >= begin) & (place < begin + SPELT)
             symbols = jnp.where(inside, word[(place - begin) % SPELT], symbols)
         length = second + SPELT + after + tail
         symbols = jnp.where(place < head, jnp.uint8(START), symbols)
         symbols = jnp.where(place >= length - tail, jnp.uint8(END), symbols)
-        return Sequence(symbols, length, label)
+        return SymbolSequence(symbols, length, label)
 
-    return Task(
+    return StreamTask(
         name="subsequences",
         alphabet=ALPHABET,
         classes=("XX", "XY", "YX", "YY"),
         shortest=SHORTEST,
         longest=LONGEST,
-        symbols=100_000_000,
         sequence=sequence,
     )
 

@@ -1,108 +1,129 @@
-"""A sweep in a folder: what is planned, what is recorded, what is left to do."""
+"""A sweep in a folder: what is planned, what is recorded, what remains."""
 
-import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from longpass._fields import to_json
 from longpass.jobs import Engine, Job, JobProgress
-from longpass.records import Records
-from longpass.records._folders import alone, refuse_foreign
-from longpass.streams import StreamSettings
-from longpass.streams._fixed_plan import Comparison
-from longpass.streams._plan import Plan
+from longpass.records import (
+    RECORDS,
+    Line,
+    Records,
+    check_same_settings,
+    hold_folder,
+    make_folder,
+    read_json,
+    refuse_foreign,
+    write_json,
+)
+from longpass.streams._fixed_plan import FixedPlan
+from longpass.streams._plan import SweepPlan
+from longpass.streams._settings import StreamSettings
 
-Runs: TypeAlias = tuple[StreamSettings, ...]
-"""Settings of the runs that one job trains together."""
-RunRecords: TypeAlias = list[dict[str, Any]]
-"""What a job returns: one record per run."""
+PLAN = "plan.json"
+SOLVED = 0.95
+"""The accuracy from which on a task counts as solved."""
+
+Group: TypeAlias = tuple[StreamSettings, ...]
+"""The payload of a job: settings of runs that are trained together."""
 
 
 class Sweep:
-    """Runs of a plan, recorded in a folder as they finish.
+    """The runs of a plan, recorded in a folder as they finish.
 
-    `plan.json` says what was planned, `runs.jsonl` has one record a run. The folder may be left
-    at any moment and taken up again: runs that are recorded are not run again.
+    The folder has `plan.json`, `records.jsonl` with one result line per run, and a lock. A sweep
+    may be stopped at any moment: the next one in the folder runs only what is not recorded.
+
+    **Arguments:**
+
+    - `plan`: which runs there are.
+    - `out`: the folder; it is made if it is not there.
     """
 
-    def __init__(self, plan: Plan | Comparison, out: Path):
-        """ValueError if the plan is impossible or the folder is of something else."""
+    def __init__(self, plan: SweepPlan | FixedPlan, out: Path):
+        """ValueError if the plan is not possible, or if the folder holds something else."""
         plan.check()
         self.plan = plan
         self.out = make_folder("out", out)
-        self.records = Records(self.out / "runs.jsonl")
+        self.records = Records(self.out / RECORDS)
         self._claim()
-        self.warning = None
+        self.warning: str | None = None
         if self.records.torn():
             self.warning = (
-                f"the last line of {self.records.path} is broken off (a power cut?): its run is "
+                f"the last line of {self.records.path} is incomplete (a power cut?): its run is "
                 f"run again, all others are kept"
             )
 
-    def _claim(self) -> None:
-        """Take a new folder, or see that an old one is of this plan."""
-        path = self.out / "plan.json"
-        planned = self.plan.to_dict()
-        if not path.exists():
-            refuse_foreign(self.out, "plan.json", "a sweep")
-            text = json.dumps(planned, indent=1) + "\n"
-            write_atomically(path, lambda file: file.write(text.encode()))
-            return
-        try:
-            found = json.loads(path.read_text())
-        except ValueError:
-            raise ValueError(f"{path} is not a plan: the file is damaged or not ours") from None
-        for name, value in planned.items():
-            if found.get(name) != value:
-                raise ValueError(
-                    f"{name} is {value!r}, but the sweep in {self.out} has "
-                    f"{found.get(name)!r}: choose another folder or the same plan"
-                )
+    def results(self) -> list[Line]:
+        """The result lines, one per finished run."""
+        return [line for line in self.records.read() if line["event"] == "result"]
 
     def done(self) -> set[int]:
-        """Numbers of the runs that are recorded."""
-        return {record["run"] for record in self.records.read()}
+        """The numbers of the runs that are recorded."""
+        return {line["run"] for line in self.results()}
 
-    def left(self) -> list[Job[Runs]]:
-        """What is still to do. A group of which a part is recorded is trained whole again."""
+    def remaining(self) -> list[Job[Group]]:
+        """The jobs that are not done. A job's id is the numbers of its runs.
+
+        A group that is recorded in part is trained again as a whole.
+        """
         done = self.done()
         return [
-            Job(group, tuple(self.plan.run(i) for i in group))
+            Job(group, tuple(self.plan.settings(i) for i in group))
             for group in self.plan.groups
             if not done.issuperset(group)
         ]
 
-    def run(self, engine: Engine[Runs, RunRecords]) -> Generator[JobProgress[Runs, RunRecords]]:
-        """Run what is left, recording runs as they finish; yields the progress of jobs, whose ids
-        are the numbers of their runs."""
-        with alone(self.out, "sweep"):
+    def run(
+        self, engine: Engine[Group, list[Line]]
+    ) -> Generator[JobProgress[Group, list[Line]], None, None]:
+        """Run what remains and record each run when it is finished.
+
+        **Arguments:**
+
+        - `engine`: runs `train_group`.
+
+        **Returns:** the progress of jobs, as they run. ValueError if another process runs a sweep
+        in the folder.
+        """
+        with hold_folder(self.out):
             done = self.done()
-            for progress in engine.run(self.left()):
+            for progress in engine.run(self.remaining()):
                 if progress.result is not None:
-                    fresh = [
-                        {"sweep": self.plan.name, "run": i, **record}
-                        for i, record in zip(progress.job.id, progress.result, strict=True)
+                    runs = progress.job.id
+                    self.records.append(
+                        line | {"sweep": self.plan.name, "run": i}
+                        for i, line in zip(runs, progress.result, strict=True)
                         if i not in done
-                    ]
-                    self.records.append(fresh)
-                    done.update(progress.job.id)
+                    )
+                    done.update(runs)
                 yield progress
 
     def summary(self) -> list[dict[str, Any]]:
-        """For each task, memory and truncation with records: how runs did."""
-        cells: dict[tuple, list[dict[str, Any]]] = {}
-        for record in self.records.read():
-            s = record["settings"]
-            cells.setdefault((s["task"], s["memory"], s["truncation"]), []).append(record)
+        """How runs did, for each task, memory and truncation that has results."""
+        cells: dict[tuple[str, str, int], list[Line]] = {}
+        for line in self.results():
+            s = line["settings"]
+            cells.setdefault((s["task"], s["memory"], s["truncation"]), []).append(line)
         return [
             {
                 "task": task,
                 "memory": memory,
                 "truncation": truncation,
-                "runs": len(records),
-                "best": max(record["accuracy"] or 0.0 for record in records),
-                "solved": sum((record["accuracy"] or 0.0) >= 0.95 for record in records),
-                "diverged": sum(record["diverged"] is not None for record in records),
+                "runs": len(lines),
+                "best": max(line["accuracy"] or 0.0 for line in lines),
+                "solved": sum((line["accuracy"] or 0.0) >= SOLVED for line in lines),
+                "diverged": sum(line["diverged"] is not None for line in lines),
             }
-            for (task, memory, truncation), records in sorted(cells.items())
+            for (task, memory, truncation), lines in sorted(cells.items())
         ]
+
+    def _claim(self) -> None:
+        """Take a new folder, or check that an old one is of this plan."""
+        refuse_foreign(self.out, PLAN, "a sweep")
+        path, plan = self.out / PLAN, to_json(self.plan)
+        if path.exists():
+            check_same_settings(self.out, read_json(path, "a plan"), plan)
+        else:
+            write_json(path, plan)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from longpass.streams._stream import Sequence, Task, below, distractors
+from longpass.streams._stream import StreamTask, SymbolSequence, draw_distractors, uniform_int
 
 ALPHABET = ("E", "B", "X", "Y", "a", "b", "c", "d")
 START, END, MARKER, DISTRACTOR = 0, 1, 2, 4  # X is MARKER, Y the next; a to d from DISTRACTOR on
@@ -19,32 +19,31 @@ SHORTEST, LONGEST = 100, 110
 RANGES = {2: ((10, 20), (50, 60)), 3: ((10, 20), (33, 43), (66, 76))}
 
 
-def temporal_order(markers: int) -> Task:
+def make_temporal_order_task(markers: int) -> StreamTask:
     """The task with two or three markers: 4 or 8 classes, such as XY."""
     ranges = RANGES[markers]
     noise = -(-LONGEST // 16)  # words of 16 distractors each
 
-    def sequence(key: PRNGKeyArray) -> Sequence:
+    def sequence(key: PRNGKeyArray) -> SymbolSequence:
         words = jax.random.bits(key, (noise + 2 + markers,), jnp.uint32)
         place = jnp.arange(LONGEST)
-        symbols = distractors(words[:noise], LONGEST, DISTRACTOR)
-        length = SHORTEST + below(words[noise], LONGEST - SHORTEST + 1)
-        label = below(words[noise + 1], 2**markers)
+        symbols = draw_distractors(words[:noise], LONGEST, DISTRACTOR)
+        length = SHORTEST + uniform_int(words[noise], LONGEST - SHORTEST + 1)
+        label = uniform_int(words[noise + 1], 2**markers)
         for n, (first, last) in enumerate(ranges):
             # The first marker is the label's highest bit: 01 is XY.
             marker = MARKER + (label >> (markers - 1 - n) & 1)
-            at = first + below(words[noise + 2 + n], last - first + 1)
+            at = first + uniform_int(words[noise + 2 + n], last - first + 1)
             symbols = jnp.where(place == at, marker.astype(jnp.uint8), symbols)
         symbols = jnp.where(place == 0, jnp.uint8(START), symbols)
         symbols = jnp.where(place == length - 1, jnp.uint8(END), symbols)
-        return Sequence(symbols, length, label)
+        return SymbolSequence(symbols, length, label)
 
-    return Task(
+    return StreamTask(
         name={2: "two-markers", 3: "three-markers"}[markers],
         alphabet=ALPHABET,
         classes=tuple("".join(word) for word in itertools.product("XY", repeat=markers)),
         shortest=SHORTEST,
         longest=LONGEST,
-        symbols=40_000_000,
         sequence=sequence,
     )

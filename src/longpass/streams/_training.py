@@ -1,35 +1,263 @@
-"""What a worker does with a group of runs, wherever it is."""
+"""Training of runs of sequence classification, from settings to results: one run, or a group."""
 
 import dataclasses
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from longpass.jobs import OnProgress
-from longpass.records import provenance
-from longpass.streams import Group, StreamSettings
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from longpass._fields import to_json
+from longpass.records import Line
+from longpass.streams._flat_weights import WeightLayout
+from longpass.streams._group import (
+    GroupState,
+    init_state,
+    make_hyper,
+    make_shape,
+    stack,
+    start_held_out_streams,
+)
+from longpass.streams._network import network_shape, remove_rates
+from longpass.streams._settings import KIND, StreamSettings
+from longpass.streams._stream import Cursor, Stream
+from longpass.streams._tally import Tally, TrainingLimits, init_tally
+from longpass.streams._update import (
+    GroupHyperParams,
+    GroupShape,
+    Learner,
+    draw_symbols,
+    learn_stream,
+)
+
+HELD_OUT = 2560  # new sequences that accuracy is measured on, as in 1997
+_NO_LIMIT = np.iinfo(np.int32).max
+
+Checkpoint = tuple[GroupState, np.float32 | jax.Array]
+"""(State of a group, seconds that it was trained for)."""
 
 
-def train(settings: Sequence[StreamSettings], on_progress: OnProgress) -> list[dict[str, Any]]:
-    """Train a group of runs to the end: one record per run.
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """What a run achieved.
 
-    `on_progress` is called about once a second with the smoothed accuracy of each run.
+    **Arguments:**
+
+    - `accuracy`: on held-out sequences; None if the run diverged.
+    - `smoothed_accuracy`: over the last sequences of training; None if the run diverged.
+    - `criterion`: sequences until 2,000 in a row were right; None if that never happened.
+    - `diverged`: the update at which the loss was not finite; None if it always was.
+    - `sequences`, `symbols`, `updates`: how much the run was trained.
+    - `curve`: the smoothed accuracy at even steps through training.
     """
-    began = time.monotonic()
-    group = Group(settings)
-    total = group.settings[0].updates
-    while not group.done:
-        group.advance(seconds=1.0)
-        on_progress(group.updates / total, group.smoothed)
-    scores = group.finish()
-    seconds = time.monotonic() - began
-    return [
-        {
-            "settings": one.to_dict(),
-            **dataclasses.asdict(score),
-            "seconds": round(seconds / len(scores), 3),
-            "together": len(scores),
-            **provenance(),
-        }
-        for one, score in zip(group.settings, scores, strict=True)
-    ]
+
+    accuracy: float | None
+    smoothed_accuracy: float | None
+    criterion: int | None
+    diverged: int | None
+    sequences: int
+    symbols: int
+    updates: int
+    curve: list[float | None]
+
+
+class SymbolSource:
+    """Draws the symbols of a group block by block, one block ahead of the learner.
+
+    **Arguments:**
+
+    - `shape`: of the group.
+    - `cursors`: where the streams are, of shape (group, B).
+    """
+
+    def __init__(self, shape: GroupShape, cursors: Cursor):
+        self.cursors = cursors
+        """Where the streams are after the last block that was taken."""
+        self._shape = shape
+        self._next: tuple[Cursor, Stream] | None = None
+
+    def take(self) -> Stream:
+        """The next block, of shape (group, steps, B)."""
+        self.draw_ahead()
+        assert self._next is not None
+        self.cursors, stream = self._next
+        self._next = None
+        return stream
+
+    def draw_ahead(self) -> None:
+        """Start drawing the next block, on another core while this one is learned from."""
+        if self._next is None:
+            self._next = draw_symbols(self._shape.task, self._shape.steps, self.cursors)
+
+
+class StreamTraining:
+    """Runs of one shape that are trained together (`longpass.records.Training`).
+
+    They may differ in seed, learning rate, epsilon and base.
+
+    **Arguments:**
+
+    - `settings`: of each run.
+    - `checkpoint`: what `StreamTraining.checkpoint` was when training stopped. None: begin.
+    - `dtype`: of weights and states.
+    - `advance_seconds`: about how long one call of `advance` trains.
+    """
+
+    def __init__(
+        self,
+        settings: Sequence[StreamSettings],
+        checkpoint: Checkpoint | None = None,
+        *,
+        dtype: Any = jnp.float32,
+        advance_seconds: float = 0.5,
+    ):
+        self._began = time.monotonic()
+        self.settings = [one.resolved() for one in settings]
+        self.shape = make_shape(self.settings)
+        self._layout = WeightLayout.of(remove_rates(network_shape(self.settings[0], dtype)))
+        self._hyper = make_hyper(self.settings, self.shape, dtype)
+        self._limits = _make_limits(self.total_updates, _NO_LIMIT)
+        self._advance_seconds = advance_seconds
+        self._seconds_before = 0.0
+        if checkpoint is None:
+            state = init_state(self.settings, self.shape, dtype)
+        else:
+            state, seconds = checkpoint
+            self._seconds_before = float(seconds)
+        self.learner, cursors = state
+        self._source = SymbolSource(self.shape, cursors)
+
+    @property
+    def updates(self) -> int:
+        """Updates so far."""
+        return int(self.learner.tally.updates[0])
+
+    @property
+    def total_updates(self) -> int:
+        """Updates when training is complete."""
+        return self.settings[0].updates
+
+    @property
+    def done(self) -> bool:
+        """Whether training is complete, or all runs have diverged."""
+        diverged = self.learner.tally.diverged
+        return self.updates >= self.total_updates or bool(jnp.all(diverged >= 0))
+
+    @property
+    def smoothed_accuracies(self) -> list[float]:
+        """The smoothed accuracy of each run."""
+        return self.learner.tally.smoothed.tolist()
+
+    @property
+    def seconds(self) -> float:
+        """Time since training began, without the time in which it was stopped."""
+        return self._seconds_before + time.monotonic() - self._began
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """All that changes: a training made with it continues exactly."""
+        return (self.learner, self._source.cursors), np.float32(self.seconds)
+
+    def advance(self) -> list[Line]:
+        """Train for about `advance_seconds`, at least on one block of minibatches.
+
+        **Returns:** no lines: the course of training is in `Score.curve`.
+        """
+        stop = time.monotonic() + self._advance_seconds
+        while not self.done:
+            self.learn_block()
+            if time.monotonic() >= stop:
+                break
+        return []
+
+    def learn_block(self) -> None:
+        """Train on the next block of minibatches."""
+        self.learner = self._learn_block(self.learner, self._source, self._hyper, self._limits)
+
+    def scores(self) -> list[Score]:
+        """Measure what the runs have achieved, on held-out sequences too."""
+        accuracies = self._measure_accuracies()
+        tallies = jax.tree.map(np.asarray, self.learner.tally)
+        return [
+            _make_score(one, jax.tree.map(lambda leaf, n=n: leaf[n], tallies), accuracies[n])
+            for n, one in enumerate(self.settings)
+        ]
+
+    def results(self) -> list[Line]:
+        """The result lines, one per run. `seconds` is shared equally among runs."""
+        scores = self.scores()
+        seconds = round(self.seconds / len(scores), 3)
+        return [
+            {
+                "event": "result",
+                "kind": KIND,
+                "settings": to_json(one),
+                **dataclasses.asdict(score),
+                "seconds": seconds,
+                "together": len(scores),
+            }
+            for one, score in zip(self.settings, scores, strict=True)
+        ]
+
+    def _learn_block(
+        self,
+        learner: Learner,
+        source: SymbolSource,
+        hyper: GroupHyperParams,
+        limits: TrainingLimits,
+    ) -> Learner:
+        stream = source.take()
+        learner = learn_stream(self.shape, self._layout, learner, hyper, stream, limits)
+        source.draw_ahead()
+        return learner
+
+    def _measure_accuracies(self) -> list[float]:
+        """Accuracy of each run on held-out sequences.
+
+        The program is the one that learns, with a learning rate of 0. The memory is not cleared
+        before: in training it never was empty either.
+        """
+        hyper = self._hyper._replace(learning_rate=jnp.zeros_like(self._hyper.learning_rate))
+        # A copy, since the program donates it.
+        learner = jax.tree.map(jnp.copy, self.learner)
+        tally = init_tally(len(self.shape.task.classes), learner.tally.smoothed.dtype)
+        learner = learner._replace(tally=stack([tally] * len(self.settings)))
+        source = SymbolSource(self.shape, start_held_out_streams(self.settings, self.shape))
+        limits = _make_limits(_NO_LIMIT, HELD_OUT)
+        while int(jnp.min(learner.tally.sequences)) < HELD_OUT:
+            learner = self._learn_block(learner, source, hyper, limits)
+        return (learner.tally.right / HELD_OUT).tolist()
+
+
+def checkpoint_shape(settings: Sequence[StreamSettings], dtype: Any = jnp.float32) -> Checkpoint:
+    """The checkpoint of a training with shapes and dtypes in the place of arrays.
+
+    Nothing is computed or compiled.
+    """
+    complete = [one.resolved() for one in settings]
+    shape = make_shape(complete)
+    state = jax.eval_shape(lambda: init_state(complete, shape, dtype))
+    return state, np.float32(0)
+
+
+def _make_limits(updates: int, counted_sequences: int) -> TrainingLimits:
+    return TrainingLimits(
+        updates=jnp.asarray(updates, jnp.int32),
+        counted_sequences=jnp.asarray(counted_sequences, jnp.int32),
+    )
+
+
+def _make_score(settings: StreamSettings, tally: Tally, accuracy: float) -> Score:
+    diverged = int(tally.diverged) >= 0
+    return Score(
+        accuracy=None if diverged else accuracy,
+        smoothed_accuracy=None if diverged else float(tally.smoothed),
+        criterion=int(tally.criterion) if tally.criterion >= 0 else None,
+        diverged=int(tally.diverged) if diverged else None,
+        sequences=int(tally.sequences),
+        symbols=int(tally.updates) * settings.minibatch,
+        updates=int(tally.updates),
+        curve=[None if np.isnan(point) else round(float(point), 4) for point in tally.curve],
+    )

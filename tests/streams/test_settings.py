@@ -1,0 +1,98 @@
+"""Settings are checked, completed, and the same in Python, on the command line and in the docs."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longpass._fields import describe_fields, from_json, to_json
+from longpass.streams import StreamSettings, SweepPlan
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"truncation": 0}, "truncation is 0: it must be at least 1"),
+        ({"batch_size": -3}, "batch_size is -3"),
+        ({"symbols": 63}, "symbols is 63: it must be at least 64, one minibatch of 32 streams"),
+        ({"symbols": 1e6 + 0.5}, "symbols is 1000000.5: it must be a whole number"),
+        ({"pool_size": 0}, "pool_size is 0"),
+        ({"num_pools": 0}, "num_pools is 0"),
+        ({"base": 1.0}, "base is 1.0: it must be finite and above 1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+        ({"epsilon": float("nan")}, "epsilon is nan"),
+        ({"memory": "lstm", "num_pools": 3}, "num_pools is 3: it must be left out for lstm"),
+        ({"memory": "gru", "normalise": "layer"}, "normalise is 'layer': it must be left out"),
+        ({"memory": "chain", "state_size": 3}, "state_size is 3: it must be left out for chain"),
+        ({"normalise": "batch"}, "normalise is 'batch'"),
+        ({"memory": "transformer"}, "memory is 'transformer': it must be one of"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": 2**32}, "seed is 4294967296"),
+        ({"words_seed": 1}, "only the task subsequences has words"),
+        ({"task": "subsequences", "words_seed": -1}, "words_seed is -1"),
+    ],
+)
+def test_settings_that_are_not_possible_are_refused(wrong, message, unchecked_types):
+    with pytest.raises((ValueError, TypeError), match=message):
+        StreamSettings(**wrong).resolved()
+
+
+def test_defaults_are_filled_in_where_the_memory_has_the_setting():
+    chain = StreamSettings().resolved()
+    assert (chain.pool_size, chain.num_pools, chain.viewport_size, chain.base) == (24, 12, 16, 1.5)
+    assert chain.state_size is None
+    lstm = StreamSettings(memory="lstm").resolved()
+    assert lstm.state_size == 32
+    assert lstm.pool_size is lstm.num_pools is lstm.viewport_size is lstm.base is None
+    assert chain.symbols == 40_000_000
+    assert StreamSettings(task="subsequences").resolved().symbols == 100_000_000
+    for settings in (chain, lstm):
+        assert settings.resolved() == settings
+        assert from_json(StreamSettings, to_json(settings)) == settings
+
+
+def test_settings_and_plans_need_no_jax():
+    script = (
+        "import sys; from longpass.streams import StreamSettings, SweepPlan, FixedPlan, Sweep, "
+        "sweep_preset, estimate_seconds, train_group; StreamSettings().resolved(); "
+        "SweepPlan().check(); sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+@pytest.mark.parametrize("cls", [StreamSettings, SweepPlan])
+def test_the_docs_list_every_setting_with_its_default_and_help(cls):
+    text = (ROOT / "docs" / "classification.md").read_text()
+    for line in settings_rows(cls):
+        assert line in text, f"docs/classification.md lacks this line:\n{line}"
+
+
+def settings_rows(cls) -> list[str]:
+    """The lines of the table of settings: name, default and help of each."""
+    return [
+        f"| `{field.name}` | {_default(field.default)} | {field.help} |"
+        for field in describe_fields(cls)
+    ]
+
+
+def _default(value) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def test_runs_of_a_group_may_differ_in_four_settings_only():
+    one = StreamSettings().resolved()
+    for other in (
+        {"seed": 1},
+        {"learning_rate": 1e-4},
+        {"epsilon": 1e-3},
+        {"base": 3.0},
+    ):
+        assert dataclasses.replace(one, **other).group_key == one.group_key
+    for other in ({"hidden_size": 2}, {"truncation": 4}, {"clear_state": True}, {"memory": "gru"}):
+        assert dataclasses.replace(one, **other).group_key != one.group_key
