@@ -12,14 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+from longpass._settings import AgentFields
 from longpass.learners import Config, RayImpala, StreamSettings, configure, learn_rollout
-from longpass.search import train
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks._timing import machine
-from longpass._settings import AgentFields
-from longpass.jobs import Job, available_cores, make_engine, ray_cluster
+from longpass.jobs import Job, available_cores, ray_cluster
 
 RUNS = 12
 SYMBOLS = 8_000_000  # some five seconds per run
