@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from longpass.agents import AgentSettings, Hyper, Impala, conditioning
+from longpass.agents import HyperParams, Impala, LearnerSettings, hyper_arrays
 from tests.agents.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe, ProbeParams
+from tests.agents.zoo import small_network
 from tests.helpers import QUICK_COMPILE
 
-pytestmark = pytest.mark.slow
 FAMILIES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))
     for name in ("chain", "parallel", "lstm", "gru")
@@ -21,21 +21,7 @@ BLOCK, FAR = 2, 24
 KINDS = jnp.array([VALUE_ONLY, ACTION_ONLY, DELAYED, RECALL, RECALL], jnp.int32)
 LENGTHS = jnp.array([1, 1, 3, BLOCK, FAR], jnp.int32)
 UPDATES = 120
-SETTINGS = AgentSettings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagger=30)
-
-
-def build(family, key):
-    pooled = {} if family == "lstm" else {"num_pools": 5, "viewport_size": 8}
-    return make_actor_critic(
-        family,
-        (1, 1, 4),
-        5,
-        output_size=32,
-        pool_size=16,
-        **pooled,
-        **conditioning(family),
-        key=key,
-    )
+SETTINGS = LearnerSettings(envs=16, rollout=48, slices=2, block_every=BLOCK, stagger=30)
 
 
 @functools.cache
@@ -47,8 +33,8 @@ def trained(family):
 
     def train(kind, length, hyper, key):
         params = ProbeParams(kind, length)
-        learner = Impala(Probe(), params, functools.partial(build, family), SETTINGS)
-        state, told = jax.lax.scan(
+        learner = Impala(Probe(), params, small_network(family), SETTINGS)
+        state, result = jax.lax.scan(
             lambda state, _: learner.update(state, hyper), learner.init(key), length=UPDATES
         )
         network = state.weights.network
@@ -57,19 +43,14 @@ def trained(family):
         _, _, first = jax.vmap(lambda board: network.step(empty, board))(boards)
         # An episode of three frames with a bit of 1: what is the last one worth, remembered so?
         _, _, values = network.unroll(empty, boards[jnp.array([2, 0, 3])])
-        return jnp.nanmean(told.scores, axis=(1, 2)), jnp.append(first[1:3], values)
+        return jnp.nanmean(result.scores, axis=(1, 2)), jnp.append(first[1:3], values)
 
     count = len(KINDS)
-    hyper = Hyper(
-        learning_rate=jnp.full(count, 5e-3),
-        entropy_cost=jnp.full(count, 5e-3),
-        discount=jnp.array([0.9, 0.9, 0.5, 0.9, 0.95]),
-        epsilon=jnp.full(count, 1e-5),
-        clip_norm=jnp.full(count, 1.0),
-        baseline_cost=jnp.full(count, 0.5),
-        halvings=jnp.zeros(count),
-        reward_scale=jnp.ones(count),
-    )
+    members = [
+        HyperParams(learning_rate=5e-3, entropy_cost=5e-3, discount=discount, epsilon=1e-5)
+        for discount in (0.9, 0.9, 0.5, 0.9, 0.95)
+    ]
+    hyper = jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(hyper_arrays, members))
     run = jax.jit(jax.vmap(train), compiler_options=QUICK_COMPILE)
     returns, values = run(KINDS, LENGTHS, hyper, jax.random.split(jax.random.key(0), count))
     return np.asarray(returns), np.asarray(values)

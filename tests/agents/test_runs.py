@@ -1,4 +1,4 @@
-"""Runs: exact to the bit however often they are stopped, and plain about what goes wrong."""
+"""Runs: equal to the bit however often they are stopped, and clear about what goes wrong."""
 
 import dataclasses
 import json
@@ -12,32 +12,28 @@ import jax
 import numpy as np
 import pytest
 
-from longpass.agents import Config, Diverged, Run, curve, load_network
-from longpass.records import Checkpoints, Records
-from tests.agents.small_runs import CONFIG, DISPATCH
+from longpass._fields import replace_settings
+from longpass.agents import (
+    AgentTraining,
+    learning_curve,
+    load_network,
+    load_settings,
+    make_trainer,
+    resolve_settings,
+    train_agent,
+)
+from longpass.records import Checkpoints, Diverged, Records, hold_folder
+from tests.agents.zoo import RUN, arrays, assert_same_runs
 from tests.helpers import given
 
 # All runs here and those of the command line share one program, so they share a process.
 pytestmark = [pytest.mark.xdist_group("runs"), pytest.mark.slow]
-FOUR = 4 * DISPATCH
+CALL = 2 * RUN.agent.learner.steps
+FOUR = 4 * CALL
 
 
-def arrays(folder):
-    """What the latest checkpoint holds, but for the seconds it took."""
-    with np.load(folder / "checkpoint.npz") as file:
-        return {name: file[name] for name in file.files if "seconds" not in name}
-
-
-def assert_same(one, other):
-    first, second = arrays(one), arrays(other)
-    assert set(first) == set(second)
-    for name, array in first.items():
-        np.testing.assert_array_equal(array, second[name], err_msg=name)
-    lines = [
-        [{name: value for name, value in line.items() if name != "seconds"} for line in curve(run)]
-        for run in (one, other)
-    ]
-    assert lines[0] == lines[1]
+def with_hyper(**values):
+    return dataclasses.replace(RUN, agent=replace_settings(RUN.agent, values))
 
 
 @pytest.fixture(scope="module")
@@ -54,61 +50,95 @@ def programs(tmp_path_factory):
 def straight(tmp_path_factory, programs):
     """A run of four calls that never stopped."""
     folder = tmp_path_factory.mktemp("straight")
-    progress = Run(CONFIG, folder).train(FOUR)
+    progress = train_agent(RUN, folder, FOUR)
     assert (progress.updates, progress.steps) == (8, FOUR)
     return folder
 
 
 def test_what_a_run_leaves(straight):
     names = {path.name for path in straight.iterdir()}
-    assert names == {"settings.json", "records.jsonl", "checkpoint.npz", "checkpoint-before.npz"}
-    begin, *lines = Records(straight / "records.jsonl").read()
-    assert begin["event"] == "begin"
-    assert begin["learning_rate"] == CONFIG.hyper["learning_rate"]
+    files = {"settings.json", "records.jsonl", "checkpoint.npz", "checkpoint-before.npz"}
+    assert names == files | {"lock"}
+    begin, *lines, result = Records(straight / "records.jsonl").read()
+    assert (begin["event"], begin["kind"]) == ("begin", "agent")
+    assert begin["settings"] == RUN.to_json()
     assert begin["commit"]
+    assert {line["event"] for line in lines} == {"progress"}
     assert [line["updates"] for line in lines] == [2, 4, 6, 8]
-    # 640 steps of episodes of 24; the first ones of each copy were not seen whole.
+    # 640 steps of episodes of 24; the first ones of each copy were not observed completely.
     assert 18 <= lines[-1]["episodes"] <= 24
     assert 0.0 <= lines[-1]["return_3000"] <= 3.0
-    assert Config.load(straight) == CONFIG
-    _, network, warning = load_network(straight)
-    assert warning is None
+    assert (result["event"], result["settings"]) == ("result", RUN.to_json())
+    counts = ("updates", "steps", "episodes", "seconds", "return_100", "return_3000")
+    assert [result[name] for name in counts] == [lines[-1][name] for name in counts]
+    assert load_settings(straight) == RUN
+
+
+def test_loading_compiles_nothing(straight, tmp_path, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(
+        jax._src.compiler, "backend_compile_and_load", lambda *_, **__: compiled.append(1)
+    )
+    shapes = make_trainer(RUN).state_shapes()
+    assert not compiled
+    assert shapes.weights.network.policy.weight.shape == (5, 8)
+
+
+def test_a_trained_network_is_loaded(straight):
+    run, network, warning = load_network(straight)
+    assert (run, warning) == (RUN, None)
     saved = arrays(straight)["['training'].weights.network.policy.weight"]
     np.testing.assert_array_equal(network.policy.weight, saved)
 
 
+def test_shapes_of_a_gymnasium_run_are_those_of_its_state():
+    overrides = {"memory": "gru", "hidden_size": 4, "envs": 2, "stagger": 3, "writer": "slow"}
+    trainer = make_trainer(resolve_settings("CartPole-v1", None, overrides | {"lag": 1}))
+    shapes, state = trainer.state_shapes(), trainer.start(jax.random.key(0))
+    assert jax.tree.structure(shapes) == jax.tree.structure(state)
+    for one, other in zip(*map(jax.tree.leaves, (shapes, state)), strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+
+
 def test_equal_seeds_give_equal_runs_and_stopping_changes_nothing(straight, tmp_path):
     calls = iter([False, True])
-    Run(CONFIG, tmp_path).train(FOUR, stop=lambda: next(calls))
-    assert len(curve(tmp_path)) == 1
-    Run(CONFIG, tmp_path, resume=True).train(2 * DISPATCH)
-    Run(CONFIG, tmp_path, resume=True).train(FOUR)
-    assert_same(tmp_path, straight)
-    # Who made what: a run may be gone on with by another commit than began it.
-    events = [line for line in Records(tmp_path / "records.jsonl").read() if "event" in line]
-    told = [(line["event"], line.get("updates"), bool(line["commit"])) for line in events]
-    assert told == [("begin", None, True), ("resume", 2, True), ("resume", 4, True)]
+    train_agent(RUN, tmp_path, FOUR, stop=lambda: next(calls), resume=True)
+    assert len(learning_curve(tmp_path)) == 1
+    train_agent(RUN, tmp_path, 2 * CALL, resume=True)
+    train_agent(RUN, tmp_path, FOUR, resume=True)
+    # A run that is complete is left as it is.
+    train_agent(RUN, tmp_path, FOUR, resume=True)
+    assert_same_runs(tmp_path, straight)
+    # A run may be continued by another commit than began it.
+    lines = Records(tmp_path / "records.jsonl").read()
+    events = [(line["event"], line.get("updates")) for line in lines]
+    assert [event for event in events if event[0] != "progress"] == [
+        ("begin", None),
+        ("resume", 2),
+        ("result", 4),
+        ("resume", 4),
+        ("result", 8),
+    ]
+    assert all(line["commit"] for line in lines if line["event"] != "progress")
 
 
 def test_records_after_the_checkpoint_are_written_again(straight, tmp_path):
-    """As a kill leaves it: records are ahead of the checkpoint, the last line is torn."""
-    Run(CONFIG, tmp_path).train(DISPATCH)
-    for name in ("records.jsonl",):
-        text = (straight / name).read_text().splitlines(keepends=True)
-        (tmp_path / name).write_text("".join(text[:4]) + text[4][:20])
-    Run(CONFIG, tmp_path, resume=True).train(FOUR)
-    assert_same(tmp_path, straight)
+    """As a kill leaves it: records are ahead of the checkpoint, the last line is incomplete."""
+    train_agent(RUN, tmp_path, CALL)
+    text = (straight / "records.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "records.jsonl").write_text("".join(text[:4]) + text[4][:20])
+    train_agent(RUN, tmp_path, FOUR, resume=True)
+    assert_same_runs(tmp_path, straight)
 
 
-def test_kill_9_loses_what_came_after_the_checkpoint_alone(straight, tmp_path, programs):
-    text = json.dumps(dataclasses.asdict(CONFIG))
+def test_kill_9_loses_only_what_came_after_the_checkpoint(straight, tmp_path, programs):
     code = (
-        "import sys, pathlib; from longpass.agents import Config, Run\n"
-        "run = Run(Config.parse(sys.argv[1]), pathlib.Path(sys.argv[2]))\n"
-        "run.train(1e9, save_seconds=0.0)"
+        "import json, sys, pathlib; from longpass.agents import RunSettings, train_agent\n"
+        "run = RunSettings.from_json(json.loads(sys.argv[1]))\n"
+        "train_agent(run, pathlib.Path(sys.argv[2]), 1e9, save_seconds=0.0)"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, text, str(tmp_path)],
+        [sys.executable, "-c", code, json.dumps(RUN.to_json()), str(tmp_path)],
         env=os.environ | {"JAX_ENABLE_X64": "1", "JAX_COMPILATION_CACHE_DIR": str(programs)},
     )
     until = time.monotonic() + 120
@@ -119,61 +149,84 @@ def test_kill_9_loses_what_came_after_the_checkpoint_alone(straight, tmp_path, p
     time.sleep(0.1 * np.random.default_rng().random())
     process.send_signal(signal.SIGKILL)
     process.wait()
-    run = Run(CONFIG, tmp_path, resume=True)
-    assert run.progress.updates >= 2
-    # It may have come further than the straight one before it died: then that one catches up.
-    goal = max(FOUR, run.progress.steps + DISPATCH)
-    run.train(goal)
-    if goal > FOUR:
-        Run(CONFIG, straight, resume=True).train(goal)
-    assert_same(tmp_path, straight)
+    reached = int(arrays(tmp_path)["['training'].updates"]) * RUN.agent.learner.steps
+    assert reached >= 0
+    # It may have come further than the straight one before it died: then that one continues.
+    goal = max(FOUR, reached + CALL)
+    train_agent(RUN, tmp_path, goal, resume=True)
+    train_agent(RUN, straight, goal, resume=True)
+    assert_same_runs(tmp_path, straight)
 
 
-def test_a_damaged_checkpoint_falls_back_and_says_so(straight, tmp_path):
-    Run(CONFIG, tmp_path).train(2 * DISPATCH, save_seconds=0.0)
+def test_a_damaged_checkpoint_falls_back_with_a_warning(straight, tmp_path):
+    train_agent(RUN, tmp_path, 2 * CALL, save_seconds=0.0)
     latest = Checkpoints(tmp_path).latest
     latest.write_bytes(latest.read_bytes()[:-100])
-    run = Run(CONFIG, tmp_path, resume=True)
-    assert "is damaged" in given(run.warning)
-    assert run.progress.updates == 2
     assert "is damaged" in given(load_network(tmp_path)[2])
+    warnings, updates = [], []
+    train_agent(
+        RUN,
+        tmp_path,
+        2 * CALL,
+        resume=True,
+        on_begin=lambda folder: warnings.append(folder.warning),
+        on_progress=lambda progress: updates.append(progress.updates),
+    )
+    assert "is damaged" in warnings[0]
+    assert updates == [4]
 
 
-def test_a_folder_in_use_and_an_empty_one_are_refused(straight, tmp_path):
-    with pytest.raises(ValueError, match="holds a run: --resume goes on with it"):
-        Run(CONFIG, straight)
-    with pytest.raises(ValueError, match="there is no checkpoint in it to resume from"):
-        Run(CONFIG, tmp_path, resume=True)
+def test_folders_that_are_not_for_this_run_are_refused(straight, tmp_path):
+    with pytest.raises(ValueError, match="holds a run: pass --resume to continue it"):
+        train_agent(RUN, straight, FOUR)
     with pytest.raises(ValueError, match="it must be the folder of a run"):
         load_network(tmp_path)
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(ValueError, match=r"has 'thesis.tex' in it and no settings.json"):
+        train_agent(RUN, tmp_path, FOUR, resume=True)
+    member = tmp_path / "population" / "members" / "0"
+    member.mkdir(parents=True)
+    (tmp_path / "population" / "population.json").write_text("{}")
+    with pytest.raises(ValueError, match="a member of a population"):
+        train_agent(RUN, member, FOUR, resume=True)
+    with pytest.raises(ValueError, match=r"has 'members' in it and no settings.json"):
+        train_agent(RUN, tmp_path / "population", FOUR, resume=True)
+    other = with_hyper(learning_rate=5e-3)
+    with pytest.raises(ValueError, match=r"learning_rate is 0.005, but .* begun with 0.002"):
+        train_agent(other, straight, FOUR, resume=True)
 
 
-def test_another_run_is_not_resumed(straight):
-    other = dataclasses.replace(CONFIG, hyper=CONFIG.hyper | {"learning_rate": 5e-3})
-    with pytest.raises(ValueError, match=r"with learning_rate 0.002, this one has 0.005"):
-        Run(other, straight, resume=True)
+def test_a_run_that_is_in_use_is_refused(straight):
+    with hold_folder(straight), pytest.raises(ValueError, match="which is in use by process"):
+        train_agent(RUN, straight, FOUR, resume=True)
 
 
 def test_a_full_disk_keeps_the_last_good_checkpoint(tmp_path, monkeypatch):
-    run = Run(CONFIG, tmp_path)
-    before = arrays(tmp_path)
+    def fill_disk(*_):
+        monkeypatch.setattr(Checkpoints, "save", full)
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Checkpoints, "save", full)
     with pytest.raises(OSError, match=r"update 2 could not be written .*of update 0, stays"):
-        run.train(DISPATCH)
+        train_agent(RUN, tmp_path, CALL, on_progress=fill_disk)
     monkeypatch.undo()
-    assert before.keys() == arrays(tmp_path).keys()
-    assert Run(CONFIG, tmp_path, resume=True).progress.updates == 0
+    assert int(arrays(tmp_path)["['training'].updates"]) == 0
+    assert train_agent(RUN, tmp_path, CALL, resume=True).updates == 2
 
 
 def test_divergence_is_found_saved_and_explained(tmp_path):
-    run = Run(dataclasses.replace(CONFIG, hyper=CONFIG.hyper | {"learning_rate": 1e30}), tmp_path)
-    with pytest.raises(Diverged, match=r"not finite.*last good checkpoint, of update 0.*smaller"):
-        run.train(FOUR)
+    run = with_hyper(learning_rate=1e30)
+    message = r"not finite.*smaller learning_rate.*last good checkpoint, of update 0"
+    with pytest.raises(Diverged, match=message):
+        train_agent(run, tmp_path, FOUR)
     assert Records(tmp_path / "records.jsonl").read()[-1]["event"] == "diverged"
     assert Checkpoints(tmp_path / "diverged").exist()
     network = load_network(tmp_path)[1]
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(network))
+
+
+def test_no_more_updates_than_needed(straight):
+    training = AgentTraining(RUN, make_trainer(RUN), steps=1)
+    training.advance()
+    assert (training.updates, training.done) == (1, True)

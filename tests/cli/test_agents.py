@@ -8,11 +8,11 @@ import signal
 
 import numpy as np
 import pytest
+from longpass._settings import AgentFields
 from matplotlib.image import imread
 from PIL import Image
 from rich.console import Console
 
-from longpass._settings import AgentFields
 from longpass.agents import Config, Progress, _evaluation, configure, curve
 from longpass.cli import _panel, main
 from longpass.records import Checkpoints

@@ -9,11 +9,11 @@ import signal
 
 import numpy as np
 import pytest
+from longpass._settings import AgentFields
 from matplotlib.image import imread
 from rich.console import Console
 
 from longpass import jobs
-from longpass._settings import AgentFields
 from longpass.agents import (
     TASK_DEFAULTS,
     Population,

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import os
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -17,7 +18,14 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
-from longpass.agents._impala import ActorStatistics, TrainState, UpdateResult, apply_rollout
+from longpass.agents._gymnasium import GymnasiumImpala
+from longpass.agents._impala import (
+    ActorStatistics,
+    Impala,
+    TrainState,
+    UpdateResult,
+    apply_rollout,
+)
 from longpass.agents._rollouts import Rollout
 from longpass.agents._settings import HyperParams, LearnerSettings, RunSettings
 from longpass.agents._trainers import make_trainer
@@ -51,10 +59,17 @@ class RayImpala:
     - `run`: the settings.
     - `actors`: the number of actors, with one core each; by default one per CPU of the cluster.
     - `address`: of the cluster, "auto" for the one that runs on this machine; None: start one here.
+    - `make`: makes the trainer that starts and acts, from the settings, in every process.
     """
 
-    def __init__(self, run: RunSettings, actors: int | None = None, address: str | None = None):
-        self._run, self.settings = run, run.agent.learner
+    def __init__(
+        self,
+        run: RunSettings,
+        actors: int | None = None,
+        address: str | None = None,
+        make: Callable[[RunSettings], Impala | GymnasiumImpala] = make_trainer,
+    ):
+        self._run, self.settings, self._make = run, run.agent.learner, make
         if actors is not None:
             _checks.positive_int("actors", actors)
         if self.settings.lag:
@@ -90,7 +105,7 @@ class RayImpala:
 
     def start(self, key: PRNGKeyArray) -> TrainState:
         """The state before the first update."""
-        return make_trainer(self._run).start(key)
+        return self._make(self._run).start(key)
 
     def restore(self, state: TrainState) -> TrainState:
         """Prepare a loaded state for further training: actors begin new episodes."""
@@ -98,7 +113,7 @@ class RayImpala:
 
     def state_shapes(self) -> TrainState:
         """The shapes and dtypes of a state. Nothing is compiled or played."""
-        return make_trainer(self._run).state_shapes()
+        return self._make(self._run).state_shapes()
 
     def train_steps(
         self, state: TrainState, hyper: HyperParams, updates: int
@@ -144,7 +159,7 @@ class RayImpala:
         seed = int(words.generate_state(1)[0] >> 1)
         self._started_actors += 1
         run = dataclasses.replace(self._run, seed=seed)
-        return RayWorker(self._actor_type.remote(single_threaded_environment(), run))
+        return RayWorker(self._actor_type.remote(single_threaded_environment(), run, self._make))
 
     def _request_rollout(self, actor: Any, _: None) -> Any:
         return actor.make_rollout.remote(self._updates, self._weights)
@@ -180,9 +195,14 @@ def learn_rollout(
 class Actor:
     """Acts in its own copies of the environment, in a process of the cluster."""
 
-    def __init__(self, environment: dict[str, str], run: RunSettings):
+    def __init__(
+        self,
+        environment: dict[str, str],
+        run: RunSettings,
+        make: Callable[[RunSettings], Impala | GymnasiumImpala],
+    ):
         os.environ.update(environment)  # JAX reads it when it is first used.
-        self._trainer = make_trainer(run)
+        self._trainer = make(run)
         begin, self._key = jax.random.split(jax.random.key(run.seed))
         state = self._trainer.start(begin)
         self._actors = state.actors

@@ -11,7 +11,7 @@ import numpy as np
 
 from longpass.agents._impala import TrainState
 from longpass.agents._loss import Weights, init_weights
-from longpass.agents._progress import checkpoint_shapes
+from longpass.agents._progress import checkpoint_shapes, from_checkpoint
 from longpass.agents._rollouts import fresh_actors
 from longpass.agents._run import AgentTraining
 from longpass.agents._settings import LearnerSettings, OptimiserState, RunSettings
@@ -167,9 +167,8 @@ def _begin_round(task: Round) -> RoundTraining:
         return RoundTraining(run, trainer, task=task)
     shapes = checkpoint_shapes(trainer.state_shapes())
     checkpoint = from_bytes(task.state, shapes, run.to_json())
+    state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
     if task.donor is not None:
         donor = from_bytes(task.donor, shapes, None)["training"]
-        checkpoint["training"] = copy_weights(
-            checkpoint["training"], donor, run.agent.learner, task.optimiser_state
-        )
-    return RoundTraining.load(run, trainer, checkpoint, task=task)
+        state = copy_weights(state, donor, run.agent.learner, task.optimiser_state)
+    return RoundTraining(run, trainer, trainer.restore(state), progress, task=task)

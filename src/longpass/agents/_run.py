@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
 
 import jax
 
@@ -55,14 +54,6 @@ class AgentTraining:
         learner = run.agent.learner
         most = learner.updates_per_call
         self._updates_per_call = int(max(1, min(most, -(-steps // learner.steps))))
-
-    @classmethod
-    def load(
-        cls, run: RunSettings, trainer: Trainer, checkpoint: Checkpoint, **options: Any
-    ) -> Self:
-        """Continue from a checkpoint. `options` are further arguments of the class."""
-        state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
-        return cls(run, trainer, trainer.restore(state), progress, **options)
 
     @property
     def updates(self) -> int:
@@ -145,7 +136,8 @@ def train_agent(
         trainer = trainer or make_trainer(run)
         if folder.begun:
             checkpoint = folder.load(checkpoint_shapes(trainer.state_shapes()))
-            training = AgentTraining.load(run, trainer, checkpoint, steps=steps)
+            state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
+            training = AgentTraining(run, trainer, trainer.restore(state), progress, steps=steps)
         else:
             training = AgentTraining(run, trainer, steps=steps)
         on_begin(folder)
