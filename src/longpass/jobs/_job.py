@@ -1,7 +1,8 @@
 """Jobs, their progress, and the protocol of engines."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 EngineName = Literal["local", "ray"]
 """Where jobs run: in processes on this machine, or on a Ray cluster."""
@@ -18,7 +19,8 @@ Work: TypeAlias = Callable[[Payload, OnProgress], Result]
 """A work function: what workers do with the payload of a job. They import it by its name."""
 
 
-class Job(NamedTuple, Generic[Payload_co]):
+@dataclasses.dataclass(frozen=True)
+class Job(Generic[Payload_co]):
     """One call of the work function.
 
     **Arguments:**
@@ -31,7 +33,8 @@ class Job(NamedTuple, Generic[Payload_co]):
     payload: Payload_co
 
 
-class JobProgress(NamedTuple, Generic[Payload_co, Result_co]):
+@dataclasses.dataclass(frozen=True)
+class JobProgress(Generic[Payload_co, Result_co]):
     """The state of a job.
 
     **Arguments:**
@@ -52,6 +55,7 @@ class JobProgress(NamedTuple, Generic[Payload_co, Result_co]):
     error: str | None = None
 
 
+@runtime_checkable
 class Engine(Protocol[Payload, Result_co]):
     """Runs one work function on jobs, several at a time."""
 
