@@ -12,18 +12,26 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from longpass.learners import Config, RayImpala, StreamSettings, configure, learn_rollout
-from longpass.search import train
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks._timing import machine
+from longpass.agents import (
+    Impala,
+    RayImpala,
+    RunSettings,
+    hyper_arrays,
+    learn_rollout,
+    make_trainer,
+    resolve_settings,
+)
+from longpass.envs import names
 from longpass.jobs import Job, available_cores, make_engine, ray_cluster
+from longpass.streams import StreamSettings, train_group
 
 RUNS = 12
 SYMBOLS = 8_000_000  # some five seconds per run
 TURNS = ("local", "ray", "ray", "local")
-WORLDS = ("cued_catch", "t_maze", "sequence_recall")
 COPIES = 32
 UPDATES = 30
 OVERHEAD = 0.10  # at most, for sweeps
@@ -61,9 +69,11 @@ class Sent:
 
 def sweep(name: Any, workers: int) -> SweepRow:
     """A dozen runs of one shape on this engine."""
-    settings = StreamSettings(truncation=2, batch_size=32, symbols=SYMBOLS, D=24, M=32, k=8, V=10)
+    settings = StreamSettings(
+        symbols=SYMBOLS, hidden_size=32, pool_size=24, num_pools=8, viewport_size=10
+    )
     jobs = [Job(i, (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
-    with make_engine(name, train, workers) as engine:
+    with make_engine(name, train_group, workers) as engine:
         began = time.perf_counter()
         first, over = None, []
         for progress in engine.run(jobs):
@@ -175,7 +185,7 @@ def main(console: Console) -> dict[str, Any]:
         overhead[what] = ray / local - 1
     rows, per_cpu = on_one_machine(run)
     impala += rows
-    sizes = [sent(world, paper=paper) for world in WORLDS for paper in (False, True)]
+    sizes = [sent(world, paper=paper) for world in names() for paper in (False, True)]
     _print(console, sweeps, impala, sizes, workers)
     rates = ", ".join(f"{name} {value:,.0f}" for name, value in per_cpu.items())
     console.print(f"steps per CPU-second: {rates}", highlight=False)

@@ -8,7 +8,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from longpass.agents import PopulationSettings
-from longpass.cli._live import Work, follow, span
+from longpass.cli._live import LiveView, follow, span
 from longpass.cli._train import AgentFlags
 from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
@@ -123,7 +123,7 @@ def train_populations(
     return {"seconds": round(view.spent, 1), "failed": len(view.errors), "ok": not view.errors}
 
 
-class _View(Work):
+class _View(LiveView):
     """A live view of populations: every member of those that train now."""
 
     _SHOWN = 3  # populations at a time

@@ -67,10 +67,10 @@ class Reproduce:
 
     def _classify(self, console: Console) -> dict[str, Any]:
         from longpass.jobs import LocalEngine
-        from longpass.streams import Sweep, preset, train
+        from longpass.streams import Sweep, sweep_preset, train_group
 
-        sweep = Sweep(preset(self.preset), self.out / self.preset)
-        return run_sweep(sweep, LocalEngine(train, self.workers), console)
+        sweep = Sweep(sweep_preset(self.preset), self.out / self.preset)
+        return run_sweep(sweep, LocalEngine(train_group, self.workers), console)
 
     def _agents(self, console: Console) -> dict[str, Any]:
         from longpass.agents import Population, make_agent_preset, train_round
