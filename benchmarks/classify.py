@@ -1,6 +1,6 @@
-"""Symbols a second of sequence classification against a plain form and PyTorch's.
+"""Symbols per second of sequence classification against the reference learner and PyTorch.
 
-Ours draw their symbols as they go; PyTorch and the plain form are given theirs. All run in one
+Ours draws its symbols while it learns; PyTorch and the reference are given theirs. All run in one
 process: PyTorch with one thread, JAX as it is by default.
 """
 
@@ -12,7 +12,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import torch
 from rich.console import Console
 from rich.table import Table
@@ -20,8 +19,18 @@ from rich.table import Table
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_classifier import TorchChain, TorchLearner, TorchLSTM
 from longpass.networks import MemoryName
-from longpass.streams import Group, Layout, PlainLearner, StreamSettings, make_network, plain_learn
-from longpass.streams._update import draw
+from longpass.streams import (
+    Stream,
+    StreamSettings,
+    StreamTraining,
+    WeightLayout,
+    init_reference,
+    learn_reference,
+    make_network,
+    make_task,
+    read_stream,
+    start_stream,
+)
 
 # (batch, truncation, times PyTorch's rate that the chain is to reach)
 SIZES = ((4, 2, 40), (32, 2, 30), (32, 16, 100), (32, 128, 250), (128, 256, 80))
@@ -31,50 +40,57 @@ WHOLE = 40_000_000  # symbols of a whole run
 
 
 def settings_of(memory: MemoryName, batch: int, truncation: int) -> StreamSettings:
-    own: dict[str, Any] = {"k": 8, "V": 10, "b": 2.0} if memory == "chain" else {}
-    return StreamSettings(memory=memory, batch_size=batch, truncation=truncation, D=24, M=32, **own)
+    own: dict[str, Any] = {"state_size": 24}
+    if memory == "chain":
+        own = {"pool_size": 24, "num_pools": 8, "viewport_size": 10, "base": 2.0}
+    return StreamSettings(
+        memory=memory, batch_size=batch, truncation=truncation, hidden_size=32, **own
+    )
 
 
 def ours(settings: StreamSettings, together: int) -> tuple[Callable[[], object], int]:
     """(A call that learns from one block, how many symbols are in it)."""
-    group = Group([dataclasses.replace(settings, seed=seed) for seed in range(together)])
+    # More than a measurement can take: a run that is complete would do nothing.
+    settings = dataclasses.replace(settings, symbols=2**30 * settings.minibatch)
+    group = [dataclasses.replace(settings, seed=seed) for seed in range(together)]
+    training = StreamTraining(group)
 
     def call() -> None:
-        if group.done:  # begin again: a run that is over does nothing
-            tally = group.state[0].tally._replace(updates=jnp.zeros(together, jnp.int32))
-            group.state = (group.state[0]._replace(tally=tally), group.state[1])
-        group.advance(0.0)
-        jax.block_until_ready(group.state[0].weights)
+        training.learn_block()
+        jax.block_until_ready(training.learner.weights)
 
-    return call, group.shape.steps * settings.batch_size * together
+    return call, training.shape.steps * settings.batch_size * together
 
 
-def piece_of(settings: StreamSettings) -> Any:
-    """A block of streams for those that are given theirs."""
-    group = Group([settings])
-    _, stream = draw(group.shape.task, group.shape.steps, group.state[1])
-    return jax.tree.map(lambda leaf: leaf[0], stream)
+def make_piece(settings: StreamSettings) -> Stream:
+    """A block of streams, (steps, B), for those that are given theirs."""
+    task = make_task(settings.task)
+    steps = StreamTraining([settings]).shape.steps
+    keys = jax.random.split(jax.random.key(settings.seed), settings.batch_size)
+
+    def read(key: jax.Array) -> Stream:
+        return read_stream(task, start_stream(task, key), steps)[1]
+
+    return jax.jit(jax.vmap(read, out_axes=1))(keys)
 
 
-def plainly(settings: StreamSettings) -> tuple[Callable[[], object], int]:
+def reference(settings: StreamSettings) -> tuple[Callable[[], object], int]:
     settings = settings.resolved()
     network = make_network(settings, jnp.float32)
-    stream = piece_of(settings)
-    weights = Group([settings]).state[0].weights[0]
-    memory = network.memory.initial_state((settings.batch_size,))
-    learner = PlainLearner(weights, optax.adam(1.0).init(weights), memory)
-    layout = Layout.of(network)
+    stream = make_piece(settings)
+    learner = init_reference(network, settings.batch_size)
+    layout = WeightLayout.of(network)
     rates = (jnp.float32(settings.learning_rate), jnp.float32(settings.epsilon))
 
     def call() -> object:
-        done = plain_learn(layout, settings.truncation, False, learner, *rates, stream)
+        done = learn_reference(layout, settings.truncation, False, learner, *rates, stream)
         return jax.block_until_ready(done)
 
     return call, stream.symbols.size
 
 
 def torch_form(settings: StreamSettings) -> tuple[Callable[[], object], int]:
-    stream = piece_of(settings)
+    stream = make_piece(settings)
     shape = (-1, settings.truncation, settings.batch_size)
     symbols = torch.from_numpy(np.array(stream.symbols, np.int64)).reshape(shape)
     labels = torch.from_numpy(np.array(stream.labels, np.int64)).reshape(shape)
@@ -97,11 +113,11 @@ def main(console: Console) -> dict:
     torch.set_num_threads(1)
     rows = []
     table = Table(
-        "memory", "batch x T", "alone", f"{TOGETHER} at once", "plain form", "PyTorch",
-        "best / plain", "best / PyTorch", "target",
-        title="sequence classification: thousand symbols a second",
-        caption=f"D 24, k 8, V 10, M 32, b 2, float32; {machine()}, JAX {jax.__version__}, "
-        f"PyTorch {torch.__version__}",
+        "memory", "batch x T", "alone", f"{TOGETHER} at once", "reference", "PyTorch",
+        "best / reference", "best / PyTorch", "target",
+        title="sequence classification: thousand symbols per second",
+        caption="pool_size and state_size 24, num_pools 8, viewport_size 10, hidden_size 32, "
+        f"base 2, float32; {machine()}, JAX {jax.__version__}, PyTorch {torch.__version__}",
     )  # fmt: skip
     memories: tuple[MemoryName, ...] = ("chain", "lstm")
     for memory in memories:
@@ -112,9 +128,9 @@ def main(console: Console) -> dict:
             table.add_row(
                 memory,
                 f"{batch} x {truncation}",
-                *(f"{row[name] / 1e3:,.0f}" for name in ("alone", "together", "plain")),
+                *(f"{row[name] / 1e3:,.0f}" for name in ("alone", "together", "reference")),
                 f"{row['torch'] / 1e3:,.1f}",
-                f"{best / row['plain']:.1f}x",
+                f"{best / row['reference']:.1f}x",
                 f"{best / row['torch']:.1f}x",
                 f"{row['target']}x",
             )
@@ -128,7 +144,7 @@ def measure(memory: MemoryName, batch: int, truncation: int) -> dict[str, Any]:
     forms = {
         "alone": ours(settings, 1),
         "together": ours(settings, TOGETHER),
-        "plain": plainly(settings),
+        "reference": reference(settings),
         "torch": torch_form(settings),
     }
     seconds = time_in_turn({name: call for name, (call, _) in forms.items()}, SECONDS)
@@ -141,13 +157,14 @@ def whole(console: Console, batch: int, truncation: int) -> dict[str, Any]:
     jax.clear_caches()
     began = time.perf_counter()
     settings = dataclasses.replace(settings_of("chain", batch, truncation), symbols=WHOLE)
-    group = Group([settings])
-    group.advance(0.0)
+    training = StreamTraining([settings])
+    training.learn_block()
+    jax.block_until_ready(training.learner.weights)
     compiled = time.perf_counter()
-    group.advance(1e9)
-    jax.block_until_ready(group.state[0].weights)
+    while not training.done:
+        training.learn_block()
     learned = time.perf_counter()
-    (score,) = group.finish()
+    (score,) = training.scores()
     result = {
         "batch": batch,
         "truncation": truncation,

@@ -1,35 +1,37 @@
 """A made-up work function and a made-up plan: they take no time to load or to run."""
 
+import dataclasses
 import os
 import signal
 import time
 from pathlib import Path
 
 
+@dataclasses.dataclass(frozen=True)
 class Numbers:
     """A plan whose runs square their numbers."""
 
-    name = "numbers"
+    count: int
+    name: str = "numbers"
 
-    def __init__(self, count):
-        self.groups = [(i,) for i in range(count)]
+    def groups(self):
+        return [(i,) for i in range(self.count)]
 
     def check(self):
         pass
 
     def __len__(self):
-        return len(self.groups)
+        return self.count
 
-    def run(self, i):
+    def settings(self, i):
         return i
-
-    def to_dict(self):
-        return {"name": self.name, "runs": len(self)}
 
 
 def square_runs(settings, on_progress):
     """The work function of a sweep of `Numbers`."""
-    return [{"square": obey(("square", number), on_progress)} for number in settings]
+    return [
+        {"event": "result", "square": obey(("square", number), on_progress)} for number in settings
+    ]
 
 
 def obey(payload, on_progress):

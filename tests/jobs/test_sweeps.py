@@ -10,7 +10,7 @@ import pytest
 
 from longpass.agents import Population
 from longpass.jobs import make_engine
-from longpass.streams import Plan, Sweep, train
+from longpass.streams import Sweep, SweepPlan, train_group
 from tests.agents import zoo
 from tests.jobs.made_up import Numbers, square_runs
 from tests.jobs.processes import all_end, process_of
@@ -31,7 +31,7 @@ def squares(sweep):
 
 
 def test_records_are_those_of_the_local_engine(address, tmp_path):
-    plan = Plan(
+    plan = SweepPlan(
         name="tiny",
         tasks=("two-markers",),
         memories=("chain",),
@@ -41,17 +41,17 @@ def test_records_are_those_of_the_local_engine(address, tmp_path):
         symbols=2000,
     )
     sweep = Sweep(plan, tmp_path)
-    with make_engine("ray", train, 1) as engine:
+    with make_engine("ray", train_group, 1) as engine:
         for progress in sweep.run(engine):
             assert progress.error is None
     (record,) = sweep.records.read()
-    # What a process of the local engine does; tests/search/test_sweep.py holds that to this too.
-    (here,) = train((plan.run(0),), lambda fraction, scores: None)
+    # What a process of the local engine does; tests/streams/test_sweep.py holds that to this too.
+    (here,) = train_group((plan.settings(0),), lambda fraction, scores: None)
     assert record | {"seconds": 0} == {"sweep": "tiny", "run": 0, **here, "seconds": 0}
 
 
 def test_a_population_leaves_what_it_leaves_here(address, tmp_path):
-    """Rounds are made up, from what a worker is sent alone."""
+    """Rounds are made up, only from what a worker is sent."""
     with make_engine("ray", zoo.make_up_round, 2) as engine:
         zoo.train_population(Population(zoo.MADE_UP, tmp_path / "ray"), engine)
     zoo.train_population(Population(zoo.MADE_UP, tmp_path / "here"), zoo.MadeUp())

@@ -7,11 +7,11 @@ import os
 import jax
 import pytest
 
-from longpass.records import Records, folder, provenance, write_whole
+from longpass.records import Records, make_folder, provenance, write_atomically
 
 
 def test_records_come_back_in_order(tmp_path):
-    records = Records(tmp_path / "runs.jsonl")
+    records = Records(tmp_path / "records.jsonl")
     assert records.read() == []
     records.append([{"run": 0}, {"run": 1, "curve": [0.5, 0.25]}])
     records.append([{"run": 2}])
@@ -20,7 +20,7 @@ def test_records_come_back_in_order(tmp_path):
 
 def test_what_another_process_wrote_in_between_is_seen(tmp_path):
     """Even though a file is not read again for every record."""
-    records, other = (Records(tmp_path / "runs.jsonl") for _ in range(2))
+    records, other = (Records(tmp_path / "records.jsonl") for _ in range(2))
     records.append([{"run": 0}])
     other.append([{"run": 1}])
     records.append([{"run": 2}])
@@ -49,7 +49,7 @@ def test_a_line_cut_anywhere_costs_only_itself(tmp_path):
 
 
 def test_a_broken_line_inside_is_not_ours(tmp_path):
-    records = Records(tmp_path / "runs.jsonl")
+    records = Records(tmp_path / "records.jsonl")
     records.path.write_text('{"run": 0}\nhello\n{"run": 1}\n')
     with pytest.raises(ValueError, match=r"line 2 of .* is not a record"):
         records.read()
@@ -59,7 +59,7 @@ def test_a_broken_line_inside_is_not_ours(tmp_path):
 
 
 def test_records_refuse_what_json_cannot_hold(tmp_path):
-    records = Records(tmp_path / "runs.jsonl")
+    records = Records(tmp_path / "records.jsonl")
     with pytest.raises(ValueError, match="JSON"):
         records.append([{"run": 0}, {"score": float("nan")}])
     assert not records.path.exists()
@@ -67,33 +67,33 @@ def test_records_refuse_what_json_cannot_hold(tmp_path):
 
 def test_a_file_is_whole_or_as_before(tmp_path):
     path = tmp_path / "a"
-    write_whole(path, lambda file: file.write(b"first"))
+    write_atomically(path, lambda file: file.write(b"first"))
 
     def fail(file):
         file.write(b"sec")
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        write_whole(path, fail)
+        write_atomically(path, fail)
     assert path.read_bytes() == b"first"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_must_be_one(tmp_path):
-    assert folder("out", tmp_path / "a" / "b").is_dir()
+    assert make_folder("out", tmp_path / "a" / "b").is_dir()
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(ValueError, match=r"out is .*which is a file: it must be a folder"):
-        folder("out", file)
+        make_folder("out", file)
     with pytest.raises(ValueError, match="which is a file"):
-        folder("out", file / "below")
+        make_folder("out", file / "below")
 
 
 def test_a_folder_must_be_writable(tmp_path, monkeypatch):
     # Asked of the system, not tried: root, as whom many containers run, may write anywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(ValueError, match="that you may write to"):
-        folder("out", tmp_path)
+        make_folder("out", tmp_path)
 
 
 def test_provenance_names_what_ran():

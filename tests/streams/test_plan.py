@@ -12,7 +12,7 @@ from longpass._fields import to_json
 from longpass.streams import FixedPlan, StreamSettings, SweepPlan, estimate_seconds, sweep_preset
 
 ROOT = Path(__file__).parents[2]
-PLAN = SweepPlan(name="a", runs=50)
+PLAN = SweepPlan(name="a", runs=25)
 SETS = {
     "batch_size": {4, 8, 16, 32, 64, 128},
     "hidden_size": {16, 32, 64},
@@ -26,7 +26,7 @@ def test_settings_are_drawn_from_the_paper_s_table():
     runs = [PLAN.settings(i) for i in range(len(PLAN))]
     pooled = [run for run in runs if run.memory in ("chain", "parallel")]
     gated = [run for run in runs if run.memory == "lstm"]
-    assert len(pooled) == 2 * len(gated) == 2 * 3 * 8 * 50
+    assert len(pooled) == 2 * len(gated) == 2 * 3 * 8 * 25
     for name, values in SETS.items():
         of = runs if name in ("batch_size", "hidden_size") else pooled
         drawn, counts = np.unique([getattr(run, name) for run in of], return_counts=True)
@@ -43,7 +43,7 @@ def test_settings_are_drawn_from_the_paper_s_table():
 
 
 def test_a_run_depends_on_name_seed_and_number_only():
-    assert PLAN.settings(7) == SweepPlan(name="a", runs=50).settings(7)
+    assert PLAN.settings(7) == SweepPlan(name="a", runs=25).settings(7)
     assert PLAN.settings(7) == dataclasses.replace(PLAN, runs=3).settings(7)
     assert PLAN.settings(7) != dataclasses.replace(PLAN, seed=1).settings(7)
     assert PLAN.settings(7) != dataclasses.replace(PLAN, name="b").settings(7)
@@ -61,7 +61,7 @@ def test_runs_go_round_the_cells():
 
 def test_groups_have_every_run_once_and_one_shape_each():
     plan = dataclasses.replace(PLAN, memories=("lstm",), tasks=("two-markers",), truncations=(2,))
-    groups = plan.groups
+    groups = plan.groups()
     assert sorted(i for group in groups for i in group) == list(range(len(plan)))
     assert max(map(len, groups)) > 1
     for group in groups:
@@ -107,8 +107,8 @@ def test_presets_are_as_large_as_they_say():
 
 def test_seeds_of_a_fixed_plan_are_trained_together():
     quick = sweep_preset("quick")
-    assert sorted(i for group in quick.groups for i in group) == list(range(len(quick)))
-    for group in quick.groups:
+    assert sorted(i for group in quick.groups() for i in group) == list(range(len(quick)))
+    for group in quick.groups():
         runs = [quick.settings(i) for i in group]
         assert [run.seed for run in runs] == [0, 1, 2]
         assert len({run.group_key for run in runs}) == 1

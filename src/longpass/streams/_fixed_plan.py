@@ -1,7 +1,6 @@
 """The plan of a sweep with chosen settings and a few seeds, instead of random ones."""
 
 import dataclasses
-import functools
 from typing import Annotated
 
 from longpass._fields import Bounds, check_settings
@@ -53,7 +52,6 @@ class FixedPlan:
         rate = _LEARNING_RATES.get(memory, settings.learning_rate)
         return dataclasses.replace(settings, learning_rate=rate).resolved()
 
-    @functools.cached_property
     def groups(self) -> list[tuple[int, ...]]:
         """All runs, in groups that are trained together: the seeds of each cell."""
         return [

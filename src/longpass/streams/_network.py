@@ -38,11 +38,6 @@ def make_network(settings: StreamSettings, dtype: Any) -> Classifier:
     )
 
 
-def network_shape(settings: StreamSettings, dtype: Any) -> Classifier:
-    """As `make_network`, with shapes and dtypes in the place of arrays: nothing is computed."""
-    return eqx.filter_eval_shape(lambda: make_network(settings, dtype))
-
-
 class RatelessPools(eqx.Module):
     """The weights of a memory with pools, without the rates of the pools.
 
@@ -73,6 +68,16 @@ def remove_rates(network: Classifier) -> Classifier:
         return network
     rateless = RatelessPools(memory.gradient_pools, memory.write, memory.reader)
     return eqx.tree_at(lambda network: network.memory, network, rateless)
+
+
+def network_shape(settings: StreamSettings, dtype: Any) -> Classifier:
+    """As `make_network`, with shapes and dtypes in the place of arrays: nothing is computed."""
+    return eqx.filter_eval_shape(lambda: make_network(settings, dtype))
+
+
+def rateless_shape(settings: StreamSettings, dtype: Any) -> Classifier:
+    """The same without rates (`remove_rates`)."""
+    return eqx.filter_eval_shape(lambda: remove_rates(make_network(settings, dtype)))
 
 
 def pool_responses(network: Classifier, steps: int) -> tuple[np.ndarray, np.ndarray] | None:

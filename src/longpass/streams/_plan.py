@@ -4,7 +4,6 @@ Run i is a pure function of the sweep's name, its seed and i.
 """
 
 import dataclasses
-import functools
 import hashlib
 import math
 from typing import Annotated, Any, TypeVar
@@ -125,7 +124,6 @@ class SweepPlan:
         )
         return settings.resolved()
 
-    @functools.cached_property
     def groups(self) -> list[tuple[int, ...]]:
         """All runs, in groups that are trained together; the same every time a sweep starts."""
         groups: list[list[int]] = []

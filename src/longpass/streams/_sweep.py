@@ -1,8 +1,9 @@
 """A sweep in a folder: what is planned, what is recorded, what remains."""
 
+import functools
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from longpass._fields import to_json
 from longpass.jobs import Engine, Job, JobProgress
@@ -17,8 +18,6 @@ from longpass.records import (
     refuse_foreign,
     write_json,
 )
-from longpass.streams._fixed_plan import FixedPlan
-from longpass.streams._plan import SweepPlan
 from longpass.streams._settings import StreamSettings
 
 PLAN = "plan.json"
@@ -29,6 +28,30 @@ Group: TypeAlias = tuple[StreamSettings, ...]
 """The payload of a job: settings of runs that are trained together."""
 
 
+@runtime_checkable
+class Plan(Protocol):
+    """Which runs a sweep has: a settings dataclass such as `SweepPlan` or `FixedPlan`."""
+
+    @property
+    def name(self) -> str:
+        """Name of the sweep."""
+        ...
+
+    def check(self) -> None:
+        """ValueError or TypeError if a setting is not allowed."""
+        ...
+
+    def settings(self, i: int) -> StreamSettings:
+        """The settings of run `i`."""
+        ...
+
+    def groups(self) -> list[tuple[int, ...]]:
+        """The numbers of all runs, in groups that are trained together."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
 class Sweep:
     """The runs of a plan, recorded in a folder as they finish.
 
@@ -37,11 +60,11 @@ class Sweep:
 
     **Arguments:**
 
-    - `plan`: which runs there are.
+    - `plan`: which runs there are; a settings dataclass.
     - `out`: the folder; it is made if it is not there.
     """
 
-    def __init__(self, plan: SweepPlan | FixedPlan, out: Path):
+    def __init__(self, plan: Plan, out: Path):
         """ValueError if the plan is not possible, or if the folder holds something else."""
         plan.check()
         self.plan = plan
@@ -71,7 +94,7 @@ class Sweep:
         done = self.done()
         return [
             Job(group, tuple(self.plan.settings(i) for i in group))
-            for group in self.plan.groups
+            for group in self._groups
             if not done.issuperset(group)
         ]
 
@@ -118,6 +141,10 @@ class Sweep:
             }
             for (task, memory, truncation), lines in sorted(cells.items())
         ]
+
+    @functools.cached_property
+    def _groups(self) -> list[tuple[int, ...]]:
+        return self.plan.groups()
 
     def _claim(self) -> None:
         """Take a new folder, or check that an old one is of this plan."""

@@ -20,7 +20,7 @@ from longpass.streams._group import (
     stack,
     start_held_out_streams,
 )
-from longpass.streams._network import network_shape, remove_rates
+from longpass.streams._network import rateless_shape
 from longpass.streams._settings import KIND, StreamSettings
 from longpass.streams._stream import Cursor, Stream
 from longpass.streams._tally import Tally, TrainingLimits, init_tally
@@ -116,7 +116,7 @@ class StreamTraining:
         self._began = time.monotonic()
         self.settings = [one.resolved() for one in settings]
         self.shape = make_shape(self.settings)
-        self._layout = WeightLayout.of(remove_rates(network_shape(self.settings[0], dtype)))
+        self._layout = WeightLayout.of(rateless_shape(self.settings[0], dtype))
         self._hyper = make_hyper(self.settings, self.shape, dtype)
         self._limits = _make_limits(self.total_updates, _NO_LIMIT)
         self._advance_seconds = advance_seconds
