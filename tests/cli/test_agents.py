@@ -10,12 +10,10 @@ import sys
 
 import numpy as np
 import pytest
-from longpass._settings import AgentFields
 from matplotlib.image import imread
 from PIL import Image
 from rich.console import Console
 
-<<<<<<< HEAD
 from longpass._fields import all_names, flag_name
 from longpass.agents import (
     AgentSettings,
@@ -25,9 +23,6 @@ from longpass.agents import (
     load_settings,
     resolve_settings,
 )
-=======
-from longpass.agents import Config, Progress, _evaluation, configure, curve
->>>>>>> house
 from longpass.cli import _panel, main
 from longpass.records import Checkpoints
 from tests.helpers import SMALL, TASK, count_shapes, run

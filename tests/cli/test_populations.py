@@ -9,16 +9,11 @@ import signal
 
 import numpy as np
 import pytest
-from longpass._settings import AgentFields
 from matplotlib.image import imread
 from rich.console import Console
 
-<<<<<<< HEAD
 from longpass import agents, jobs
 from longpass._fields import from_json
-=======
-from longpass import jobs
->>>>>>> house
 from longpass.agents import (
     TASK_DEFAULTS,
     Population,
