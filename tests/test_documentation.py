@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = {
     "logits": "logits.shape == (32, 300, 4)",
     "gradients": "any(x.any() for x in jax.tree.leaves(gradients['params']['memory']))",
-    "told": "told.metrics.entropy.shape == (2,) and told.scores.shape == (2, 60, 8)",
+    "state, result": "result.metrics.entropy.shape == (2,) and result.scores.shape == (2, 60, 8)",
 }
 
 
