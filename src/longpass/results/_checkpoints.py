@@ -4,7 +4,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -74,12 +74,12 @@ def from_bytes(data: bytes, like: Tree, about: dict[str, Any] | None) -> Tree:
     return _fit("the state", _members(io.BytesIO(data)), like, about)
 
 
-def _write(file: BinaryIO, tree: Any, about: dict[str, Any]) -> None:
+def _write(file: io.BufferedIOBase, tree: Any, about: dict[str, Any]) -> None:
     leaves: dict[str, Any] = {name: np.asarray(_data(leaf)) for name, leaf in _named(tree).items()}
     np.savez(file, **{_ABOUT: np.frombuffer(json.dumps(about).encode(), np.uint8), **leaves})
 
 
-def _members(file: BinaryIO) -> dict[str, np.ndarray]:
+def _members(file: io.BufferedIOBase) -> dict[str, np.ndarray]:
     with np.load(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 

@@ -1,12 +1,13 @@
 """Files that are whole or not there."""
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+def write_whole(path: Path, write: Callable[[io.BufferedIOBase], Any]) -> None:
     """Let `write` fill a file that bears the name `path` only once it is whole and on the disk.
 
     Whatever goes wrong (a full disk, a kill), the file that was there before stays.
