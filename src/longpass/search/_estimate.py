@@ -25,7 +25,7 @@ def estimate_round(config: Config, episodes: int) -> float:
     return _AGENT_START + episodes * _episode(config) / _STEPS
 
 
-def _episode(config: Config) -> float:
+def _episode(config: Config) -> int:
     """About how many steps an episode has."""
     params = config.world()[1]
     match config.task:
