@@ -159,7 +159,7 @@ def test_a_folder_belongs_to_one_population(tmp_path):
         ),
     ],
 )
-def test_impossible_plans_are_named_before_any_work(tmp_path, change, message):
+def test_impossible_plans_are_named_before_any_work(tmp_path, change, message, unchecked_types):
     with pytest.raises(ValueError, match=message):
         Population(dataclasses.replace(PLAN, **change), tmp_path / "new")
     assert not (tmp_path / "new").exists()
