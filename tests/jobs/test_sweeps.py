@@ -12,6 +12,7 @@ from longpass.agents import Population
 from longpass.jobs import make_engine
 from longpass.streams import Sweep, SweepPlan, train_group
 from tests.agents import zoo
+from tests.helpers import given
 from tests.jobs.made_up import Numbers, square_runs
 from tests.jobs.processes import all_end, process_of
 
@@ -79,7 +80,7 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_its_sweep_resumes(name, re
     processes, done, sweep = set(), set(), Sweep(Numbers(30), tmp_path)
     with driver:
         while len(done) < 3:
-            processes.add(int(driver.stdout.readline()))
+            processes.add(int(given(driver.stdout).readline()))
             done = sweep.done()
         driver.kill()
     assert all_end(processes)
