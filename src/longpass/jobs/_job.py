@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 EngineName = Literal["local", "ray"]
 """Where jobs run: in processes on this machine, or on a Ray cluster."""
@@ -55,6 +55,7 @@ class JobProgress(Generic[Payload_co, Result_co]):
     error: str | None = None
 
 
+@runtime_checkable
 class Engine(Protocol[Payload, Result_co]):
     """Runs one work function on jobs, several at a time."""
 
