@@ -153,7 +153,7 @@ def test_a_network_without_rates_cannot_be_unrolled():
     rateless = remove_rates(network)
     assert isinstance(rateless.memory, RatelessPools)
     assert_same_bits(rateless, network)
-    symbols = jnp.zeros((4, 8))
+    symbols = jnp.zeros((4, 8), jnp.float32)
     network.unroll(network.memory.initial_state(), symbols)
     for name in ("unroll", "step", "initial_state"):
         with pytest.raises(AttributeError, match=name):

@@ -6,7 +6,7 @@ It knows nothing of processes or of Ray: a transport reaches the workers.
 import collections
 import dataclasses
 from collections.abc import Generator, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from longpass.jobs._job import Job, JobProgress, Payload, Result
 from longpass.jobs._worker import Message
@@ -14,6 +14,7 @@ from longpass.jobs._worker import Message
 Worker = TypeVar("Worker")
 
 
+@runtime_checkable
 class Transport(Protocol[Worker]):
     """How a scheduler reaches workers. A `Worker` is hashable and stands for one of them."""
 
