@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -31,9 +32,9 @@ def test_flags_are_the_parameters(name, command, capsys):
     assert left.value.code == 0
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())
     for field in dataclasses.fields(envs.WORLDS[name].load_params()):
-        _, found, rest = out.partition(f"--{field.name.replace('_', '-')} ")
-        assert found, field.name
-        assert f"(default: {field.default})" in rest
+        flag = re.search(rf"--{field.name.replace('_', '-')}[ ,].*?\(default: (.*?)\)", out)
+        assert flag, field.name
+        assert flag[1] == str(field.default)
 
 
 def test_help_does_not_load_jax():
