@@ -11,26 +11,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+BLOCKS = [
+    pytest.param(block, id=f"{page} {number}")
+    for page in ("README.md", "docs/memory.md")
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    )
+]
 
 
-def test_readme_has_both_examples():
-    assert len(BLOCKS) == 2
-    assert "equinox" in BLOCKS[0]
-    assert "flax" in BLOCKS[1]
+@pytest.mark.parametrize("block", BLOCKS)
+def test_python_in_the_documents_runs_as_it_stands(block):
+    """In a process of its own, as for a reader: single precision, no type checks."""
+    assert "assert" in block, "an example says what comes of it"
+    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("place", range(len(BLOCKS)), ids=["equinox", "flax"])
-def test_readme_examples_run_as_they_stand(place):
-    """In a process of their own, as a reader would: single precision, no type checks."""
-    check = {
-        0: "assert logits.shape == (32, 300, 4)",
-        1: "assert any(leaf.any() for leaf in jax.tree.leaves(gradients['params']['memory']))",
-    }[place]
+def test_recall_example():
+    """In a process of its own, since it is about single precision."""
     done = subprocess.run(
-        [sys.executable, "-c", f"{BLOCKS[place]}\n{check}"], capture_output=True, text=True
+        [sys.executable, str(ROOT / "examples/recall.py")], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    accuracies = dict(re.findall(r"(\w+) +([\d.]+) right", done.stdout))
+    assert float(accuracies["Concrete"]) > 0.9
+    assert float(accuracies["LSTM"]) < 0.4
 
 
 def test_linear_memory_example(capsys):
@@ -46,7 +52,15 @@ def test_successor_features_example():
     assert result["sampled"] < 0.03
 
 
-@pytest.mark.parametrize("name", ["longpass._rates", "longpass.theory._filters"])
+DOCTESTS = [
+    "longpass._rates",
+    "longpass.theory._filters",
+    *(f"longpass.memory._{name}" for name in ("concrete", "gru", "links", "lstm", "pools")),
+    *(f"longpass.networks._{name}" for name in ("actor_critic", "classifier", "memories")),
+]
+
+
+@pytest.mark.parametrize("name", DOCTESTS)
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0
