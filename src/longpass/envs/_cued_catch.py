@@ -39,17 +39,17 @@ _STENCILS = _stencils()
 class CuedCatchParams(eqx.Module):
     """Settings of Cued Catch; the defaults are the paper's."""
 
-    initial_cue_duration: int | Int[Array, ""] = 10
+    initial_cue_duration: int | Int[Array, "..."] = 10
     """Frames for which each cue is shown with its ball while the cues are taught."""
-    cue_duration: int | Int[Array, ""] = 10
+    cue_duration: int | Int[Array, "..."] = 10
     """Frames for which a trial's cue is shown; from 7 on it is there for the whole trial."""
     num_trials: int = eqx.field(static=True, default=100)
     """Trials in an episode. It sets the size of the state, so it is fixed when compiling."""
-    always_show_ball_symbol: bool | Bool[Array, ""] = False
+    always_show_ball_symbol: bool | Bool[Array, "..."] = False
     """Show which ball is meant beside each trial's cue, so that nothing need be remembered."""
     reward_sigma: float = eqx.field(static=True, default=0.0)
     """Deviation of noise on the reward of trials that pay. Fixed when compiling: 0 is free."""
-    reward_free_trials: int | Int[Array, ""] = 40
+    reward_free_trials: int | Int[Array, "..."] = 40
     """How many of the first trials pay nothing: the memory must hold for longer."""
 
     @property

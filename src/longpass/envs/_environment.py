@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
@@ -20,13 +21,14 @@ class Params(Protocol):
     """What every record of parameters says."""
 
     @property
-    def truncate_at_timeout(self) -> bool | Bool[Array, ""]: ...
+    def truncate_at_timeout(self) -> bool | Bool[Array, "..."]: ...
 
 
 ParamsT = TypeVar("ParamsT", bound=Params)
 StateT = TypeVar("StateT")
 HiddenT = TypeVar("HiddenT")
 
+ActionLike = Int[ArrayLike, ""]
 Observation = UInt8[Array, "rows cols planes"]
 Step = tuple[
     Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]
@@ -141,7 +143,7 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
         self,
         key: PRNGKeyArray,
         state: StateT,
-        action: Int[Array, ""] | int,
+        action: ActionLike,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
         """Play one frame: (observation, state, reward, terminated, truncated, info).
@@ -177,13 +179,13 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     @functools.partial(jax.jit, static_argnums=0)
     def _step(
-        self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
+        self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
     ) -> Step[StateT]:
         state, reward, terminated, truncated, info = self._transition(key, state, action, params)
         return self.observe(state, params), state, reward, terminated, truncated, info
 
     def _transition(
-        self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
+        self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
     ) -> tuple[StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
         """A step without its observation."""
         was_over = self.over(state, params)
@@ -219,7 +221,7 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
         self,
         key: PRNGKeyArray,
         state: StateT,
-        action: Int[Array, ""] | int,
+        action: ActionLike,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
         """Play one frame, and begin anew if it was the last."""
@@ -233,7 +235,7 @@ def _auto_reset_step(
     env: Environment[ParamsT, StateT, Any],
     key: PRNGKeyArray,
     state: StateT,
-    action: Int[Array, ""],
+    action: ActionLike,
     params: ParamsT,
 ) -> Step[StateT]:
     step_key, reset_key = jax.random.split(key)

@@ -37,15 +37,15 @@ class SequenceRecallParams(eqx.Module):
 
     sequence_length: int = eqx.field(static=True, default=4)
     """Lights in the sequence. It sets the size of the state, so it is fixed when compiling."""
-    demo_light_on_frames: int | Int[Array, ""] = 60
+    demo_light_on_frames: int | Int[Array, "..."] = 60
     """Frames for which each light of the demonstration is on (0 and 1 last 2 frames)."""
-    demo_light_off_frames: int | Int[Array, ""] = 30
+    demo_light_off_frames: int | Int[Array, "..."] = 30
     """Dark frames before each light of the demonstration (0 and 1 last 2 frames)."""
-    pause_frames: int | Int[Array, ""] = 1
+    pause_frames: int | Int[Array, "..."] = 1
     """Dark frames between demonstration and recall (0 and 1 last 2 frames)."""
-    timeout_frames: int | Int[Array, ""] = 1000
+    timeout_frames: int | Int[Array, "..."] = 1000
     """The frame on which time runs out; negative: never."""
-    truncate_at_timeout: bool | Bool[Array, ""] = False
+    truncate_at_timeout: bool | Bool[Array, "..."] = False
     """Report running out of time as `truncated`. The original reports an ordinary end with
     discount 0, which is the default here: `terminated`."""
 

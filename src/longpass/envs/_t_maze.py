@@ -27,18 +27,18 @@ _CUE_WORDS = np.array([sum(1 << 2 * col for col in cols) for cols in ((0, 1), (9
 class TMazeParams(eqx.Module):
     """Settings of the T-maze; the defaults are the paper's."""
 
-    level: int | Int[Array, ""] = 4
+    level: int | Int[Array, "..."] = 4
     """Which maze, 0 to 5: 12, 17, 24, 37, 57 (to the right 59) or 93 (95) moves to a goal."""
-    cue_after_teleport: bool | Bool[Array, ""] = False
+    cue_after_teleport: bool | Bool[Array, "..."] = False
     """Keep the cue in view after the teleport, so that nothing need be remembered."""
-    timeout_frames: int | Int[Array, ""] = 1000
+    timeout_frames: int | Int[Array, "..."] = 1000
     """The frame on which time runs out; negative: never."""
-    teleport_delay: int | Int[Array, ""] = 50
+    teleport_delay: int | Int[Array, "..."] = 50
     """How late the teleporter opens: on frame teleport_delay - 1 (0 and 1: at once)."""
-    limbo_time: int | Int[Array, ""] = 280
+    limbo_time: int | Int[Array, "..."] = 280
     """Frames from the teleporter to the maze, the player held in limbo meanwhile; 0: no limbo.
     1 and 2 are refused: the original game gets them wrong."""
-    truncate_at_timeout: bool | Bool[Array, ""] = False
+    truncate_at_timeout: bool | Bool[Array, "..."] = False
     """Report running out of time as `truncated`. The original reports an ordinary end with
     discount 0, which is the default here: `terminated`."""
 
