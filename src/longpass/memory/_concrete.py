@@ -9,13 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass._names import Normalise
 from longpass._rates import rates
 from longpass.memory._abstract import AbstractMemory, block_steps, clear
 from longpass.memory._arguments import check_step, check_unroll
 from longpass.memory._filters import Filter, FilterForm, filter_pools
 from longpass.memory._frozen_pools import ReadForm, read_frozen
 from longpass.memory._links import AbstractLink
+from longpass.memory._names import Normalise
 from longpass.memory._pools import (
     AbstractPools,
     PoolBank,

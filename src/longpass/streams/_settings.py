@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass._names import MemoryName, Normalise
+from longpass.memory import Normalise
+from longpass.networks import MemoryName
 
 KIND = "stream"
 """The `kind` of records of sequence classification."""
