@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import longpass
+from tests.conftest import SLOW
 
 # Top to bottom. A file directly in the package (such as _checks.py) is open to all.
 LAYERS = (
@@ -38,6 +39,11 @@ def test_every_package_is_a_layer():
     assert packages == set(LAYERS)
 
 
+def test_types_are_checked_in_every_package_but_cli(pytestconfig):
+    *checked, _ = pytestconfig.getoption("jaxtyping_packages").split(",")
+    assert set(checked) == {f"longpass.{layer}" for layer in LAYERS if layer != "cli"}
+
+
 def test_layers_import_upwards_only():
     seen = 0
     for place, layer in enumerate(LAYERS):
@@ -51,3 +57,9 @@ def test_layers_import_upwards_only():
 def test_what_is_open_to_all_imports_no_layer():
     for path in SOURCE.glob("*.py"):
         assert not imported(path), path
+
+
+def test_every_pattern_of_slow_tests_names_some():
+    here = Path(__file__).parent
+    for pattern in SLOW:
+        assert list(here.glob(pattern)), pattern
