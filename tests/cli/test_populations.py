@@ -55,7 +55,8 @@ def make_up_returns(task, on_progress):
     ]
     counts = {"round": task.number, "episodes": first + task.episodes}
     file = io.BytesIO()
-    np.savez(file, **{"['scores']": np.array([mean, mean], np.float32)})
+    arrays: dict[str, Any] = {"['scores']": np.array([mean, mean], np.float32)}
+    np.savez(file, **arrays)
     last = {"event": "round", **counts, "mean": mean, "scored": 2}
     return RoundResult(file.getvalue(), [*lines, last])
 

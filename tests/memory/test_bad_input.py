@@ -1,17 +1,20 @@
 """Bad input gets an error that names the argument, its value and what is right."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 from longpass.memory import GRU, LSTM, Concrete, Gate, Parallel, PoolBank, PoolChain, Projection
+from tests.helpers import wrong
 from tests.memory.zoo import SIZES
 
 KEY = jax.random.key(0)
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 
-def concrete(kind=Concrete, inputs=4, **options):
+def concrete(kind: Any = Concrete, inputs=4, **options):
     return kind(inputs, **{"output_size": 5, **SIZES, **options}, key=KEY)
 
 
@@ -19,10 +22,10 @@ def concrete(kind=Concrete, inputs=4, **options):
     ("make", "error", "message"),
     [
         (lambda: PoolChain(0, [0.5]), ValueError, "size is 0: it must be at least 1"),
-        (lambda: PoolBank(2.5, [0.5]), TypeError, "size is 2.5: it must be a whole number"),
+        (lambda: PoolBank(wrong(2.5), [0.5]), TypeError, "size is 2.5: it must be a whole number"),
         (lambda: PoolChain(3, [0.5, 1.5]), ValueError, r"rates\[1\] is .*1.5.*\(0, 1\]"),
         (lambda: PoolBank(3, [float("nan")]), ValueError, r"rates\[0\] is .*nan"),
-        (lambda: PoolChain(3, "fast"), TypeError, "rates is 'fast'"),
+        (lambda: PoolChain(3, wrong("fast")), TypeError, "rates is 'fast'"),
         (lambda: PoolChain(3, []), ValueError, "at least one number"),
         (lambda: concrete(inputs=0), ValueError, "input_size is 0"),
         (lambda: concrete(pool_size=-1), ValueError, "size is -1"),

@@ -223,8 +223,9 @@ def test_projection_link_starts_as_the_papers_model():
 
 
 def test_orthonormal_links_are_orthonormal_and_fixed():
-    memory = build(link=OrthonormalTanh(4, 3, key=jax.random.key(3)), gradient_pools=3)
-    for matrix in memory.link.matrices:
+    link = OrthonormalTanh(4, 3, key=jax.random.key(3))
+    memory = build(link=link, gradient_pools=3)
+    for matrix in link.matrices:
         np.testing.assert_allclose(matrix @ matrix.T, np.eye(4), atol=1e-12)
     state, xs, _ = sample(memory, 10, 0)
     gradient = eqx.filter_grad(lambda m: weigh(m.unroll(state, xs)))(memory)

@@ -33,7 +33,7 @@ def _gate(dtype):
     return jax.tree.map(lambda leaf: weights if leaf is gate.matrices else leaf, gate)
 
 
-def _concrete(dtype, kind=Concrete, inputs=4, **options):
+def _concrete(dtype, kind: type[Concrete] | type[Parallel] = Concrete, inputs=4, **options):
     return kind(inputs, OUTPUT, **SIZES, **options, dtype=dtype, key=jax.random.key(1))
 
 

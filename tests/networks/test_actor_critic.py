@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from longpass.memory import GRU, LSTM, Concrete, Parallel
-from longpass.networks import ActorCritic, Torso, make_actor_critic
+from longpass.networks import ActorCritic, MemoryName, Torso, make_actor_critic
 
 KEY = jax.random.key(0)
 BOARD = (5, 6, 3)
-NAMES = ("chain", "parallel", "lstm", "gru")
+NAMES: tuple[MemoryName, ...] = ("chain", "parallel", "lstm", "gru")
 
 
-def small(name="chain", **more):
+def small(name: MemoryName = "chain", **more):
     """A small network by the name of its memory."""
     pools = {"num_pools": 3, "viewport_size": 4} if name in ("chain", "parallel") else {}
     sizes = {"output_size": 8, "pool_size": 8}
@@ -74,7 +74,7 @@ def test_the_torso_is_a_convolution():
     """A product over patches is XLA's convolution of the same weights, padded, with stride 2."""
     torso = Torso(BOARD, 7, dtype=jnp.float32, key=KEY)
     frames = boards(4).astype(jnp.float32)
-    kernel = torso.filters.reshape(3, 3, BOARD[2], 16)
+    kernel = given(torso.filters).reshape(3, 3, BOARD[2], 16)
     seen = jax.lax.conv_general_dilated(
         frames, kernel, (2, 2), ((1, 1), (1, 1)), dimension_numbers=("NHWC", "HWIO", "NHWC")
     )

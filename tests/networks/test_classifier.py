@@ -40,18 +40,18 @@ def test_names_are_a_convenience(name):
     # Logits are the layers' of what the memory gives.
     xs = symbols
     if name == "parallel":
-        xs = symbols @ network.embedding.weight.T + network.embedding.bias
+        xs = linear(network.embedding, symbols)
     last, ys = network.memory.unroll(network.memory.initial_state(), xs)
     if name in ("lstm", "gru"):
-        ys = jax.nn.relu(ys @ network.hidden.weight.T + network.hidden.bias)
-    np.testing.assert_allclose(logits, ys @ network.logits.weight.T + network.logits.bias)
+        ys = jax.nn.relu(linear(network.hidden, ys))
+    np.testing.assert_allclose(logits, linear(network.logits, ys))
     assert jax.tree.all(jax.tree.map(jnp.array_equal, state, last))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: make_memory("tape", 3, key=KEY), "memory is 'tape': it must be one of 'chain'"),
+        (lambda: make_memory(wrong("tape"), 3, key=KEY), "memory is 'tape': it must be one of 'chain'"),
         (lambda: make_memory("lstm", 3, num_pools=2, key=KEY), "num_pools is 2: it must not be"),
         (lambda: Classifier(GRU(3, 4, key=KEY), 0, key=KEY), "num_classes is 0"),
         (lambda: Classifier(GRU(3, 4, key=KEY), 2, hidden_size=0, key=KEY), "hidden_size is 0"),
