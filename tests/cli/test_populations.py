@@ -175,7 +175,7 @@ def test_bad_populations_are_named_before_any_work(tmp_path, capsys, here):
 def records_of(
     folder, seed=0, env="cued-catch", params=None, paper=False, ends=(30.0, 58.0), count=40, **flags
 ):
-    """A run's folder: its return goes from one end to the other, in waves, in 100 `count` episodes."""
+    """A run of 100 `count` episodes: its return goes from one end to the other, in waves."""
     folder.mkdir(parents=True)
     params = WORLDS[env].load_params()(**params or {})
     run = resolve_settings(env, params, {"block_every": 3} | flags, paper=paper, seed=seed)
