@@ -209,6 +209,9 @@ def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     records_of(tmp_path / "a" / "short", seed=2, rollout=60)
     records_of(tmp_path / "b" / "lstm", ends=(-1.0, 0.1), **lstm)
     records_of(tmp_path / "b" / "limbo", params={"limbo_time": 70}, ends=(-1.0, 0.7), **lstm)
+    # Runs of streams are not runs of agents.
+    (tmp_path / "stream").mkdir()
+    (tmp_path / "stream" / "settings.json").write_text('{"kind": "stream"}')
     assert len(_returns.find_runs(tmp_path)) == 9
     for name in ("rl", "rl-raw", "lstm-onset"):
         code, _, _ = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "out")
