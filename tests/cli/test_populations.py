@@ -176,7 +176,7 @@ def test_bad_populations_are_named_before_any_work(tmp_path, capsys, here):
 def records_of(
     folder, seed=0, env="cued-catch", params=None, paper=False, ends=(30.0, 58.0), count=40, **flags
 ):
-    """A run's folder: its return goes from one end to the other, in waves, in 100 `count` episodes."""
+    """A run of 100 `count` episodes: its return goes from one end to the other, in waves."""
     folder.mkdir(parents=True)
     params = WORLDS[env].load_params()(**params or {})
     run = resolve_settings(env, params, {"block_every": 3} | flags, paper=paper, seed=seed)
@@ -210,6 +210,9 @@ def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     records_of(tmp_path / "a" / "short", seed=2, rollout=60)
     records_of(tmp_path / "b" / "lstm", ends=(-1.0, 0.1), **lstm)
     records_of(tmp_path / "b" / "limbo", params={"limbo_time": 70}, ends=(-1.0, 0.7), **lstm)
+    # Runs of streams are not runs of agents.
+    (tmp_path / "stream").mkdir()
+    (tmp_path / "stream" / "settings.json").write_text('{"kind": "stream"}')
     assert len(_returns.find_runs(tmp_path)) == 9
     for name in ("rl", "rl-raw", "lstm-onset"):
         code, _, _ = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "out")

@@ -49,6 +49,7 @@ from ._settings import NetworkSettings as NetworkSettings
 from ._settings import PopulationPlan as PopulationPlan
 from ._settings import PopulationSettings as PopulationSettings
 from ._settings import RunSettings as RunSettings
+from ._settings import holds_agent as holds_agent
 from ._settings import load_settings as load_settings
 from ._trainers import Trainer as Trainer
 from ._trainers import make_trainer as make_trainer

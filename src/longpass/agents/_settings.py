@@ -240,6 +240,12 @@ class RunSettings:
         return dataclasses.replace(from_json(cls, given), params=params)
 
 
+def holds_agent(folder: Path) -> bool:
+    """Whether a folder holds a run of an agent."""
+    path = Path(folder) / SETTINGS
+    return path.is_file() and read_json(path, "the settings of a run").get("kind") == KIND
+
+
 def load_settings(folder: Path) -> RunSettings:
     """The settings of the run in a folder. ValueError if there is none."""
     path = Path(folder) / SETTINGS

@@ -17,8 +17,15 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.stats import t as student
 
 from longpass._fields import replace_settings, to_json
-from longpass.agents import RunSettings, learning_curve, load_settings, resolve_form
+from longpass.agents import (
+    RunSettings,
+    holds_agent,
+    learning_curve,
+    load_settings,
+    resolve_form,
+)
 from longpass.figures import TOP, _style
+from longpass.records import SETTINGS
 
 RECORDS = Path("results/agents")
 """Where the records are that this project keeps."""
@@ -58,8 +65,8 @@ def find_runs(records: Path) -> list[Returns]:
     populations = {path.parent for path in records.rglob("population.json")}
     single = {
         path.parent
-        for path in records.rglob("settings.json")
-        if path.parent.parent.parent not in populations
+        for path in records.rglob(SETTINGS)
+        if path.parent.parent.parent not in populations and holds_agent(path.parent)
     }
     found: dict[str, Returns] = {}
     for folder in sorted(populations | single):

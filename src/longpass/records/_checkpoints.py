@@ -157,5 +157,6 @@ def _key_data(leaf: Any) -> Any:
 
 
 def _restore(array: np.ndarray, like: Any) -> jax.Array:
-    leaf = jax.numpy.asarray(array)
+    # A copy of its own, which may be donated; jnp.asarray would compile a program per shape.
+    leaf = jax.device_put(array, may_alias=False)
     return jax.random.wrap_key_data(leaf) if _is_key(like) else leaf
