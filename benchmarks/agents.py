@@ -1,4 +1,4 @@
-"""Acting and learning together: environment steps a second of whole agents, in one run.
+"""Acting and learning together: environment steps per second of whole agents, in one run.
 
 Ours is one compiled program, here with the torso on raw frames; the peer is a plain PyTorch agent
 (see `_torch_agent.py`) on the same worlds through Gymnasium. CPU-seconds are those of the process,
@@ -20,9 +20,16 @@ from rich.table import Table
 import longpass.envs.gym
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_agent import steps_per_second
-from longpass.agents import AgentSettings, Hyper, Impala, conditioning, slices_for
+from longpass.agents import (
+    HyperParams,
+    Impala,
+    LearnerSettings,
+    NetworkBuilder,
+    NetworkSettings,
+    hyper_arrays,
+)
 from longpass.envs import AnyEnvironment, AutoReset, CuedCatch, TMaze
-from longpass.networks import ActorCritic, MemoryName, make_actor_critic
+from longpass.networks import MemoryName
 
 COPIES = (8, 16, 32, 64, 128, 256)
 BLOCKS = (3, 20, 100, 300)
@@ -44,38 +51,40 @@ class Row:
     compile_seconds: float = 0.0
 
 
-def build(family: MemoryName, env: AnyEnvironment, key: jax.Array) -> ActorCritic:
+def builder(memory: MemoryName, env: AnyEnvironment) -> NetworkBuilder:
     """The sizes of the design: 9 pools of 198, viewports 32, summariser 128; LSTM 128."""
-    shape = env.observation_space().shape
-    pooled = {"num_pools": 9, "viewport_size": 32} if family in ("chain", "parallel") else {}
-    return make_actor_critic(
-        family, shape, 5, pool_size=198, **pooled, **conditioning(family), key=key
+    pooled = memory in ("chain", "parallel")
+    settings = NetworkSettings(
+        memory=memory,
+        num_pools=9,
+        writer="frozen",
+        embedding="sparse",
+        normalise="layer" if pooled else None,
     )
+    return NetworkBuilder(settings, env.observation_space().shape, env.action_space().n)
 
 
-def measure(env: AnyEnvironment, family: MemoryName, copies: int, block_every: int) -> Row:
+def measure(env: AnyEnvironment, memory: MemoryName, copies: int, block_every: int) -> Row:
     """Our agent on one world."""
-    settings = AgentSettings(
-        envs=copies, block_every=block_every, slices=slices_for(300, block_every), stagger=256
-    )
-    learner = Impala(env, env.default_params, lambda key: build(family, env, key), settings)
-    hyper = Hyper()
+    settings = LearnerSettings(envs=copies, block_every=block_every, stagger=256)
+    learner = Impala(env, env.default_params, builder(memory, env), settings)
+    hyper = hyper_arrays(HyperParams())
     begin = time.perf_counter()
-    state = learner.init(jax.random.key(0))
-    state, told = learner.run(state, hyper, 1)
-    jax.block_until_ready(told)
+    state = learner.start(jax.random.key(0))
+    state, result = learner.train_steps(state, hyper, 1)
+    jax.block_until_ready(result)
     compiled = time.perf_counter() - begin
     rates, cpu_rates = [], []
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end or len(rates) < 3:
         clock, cpu = time.perf_counter(), time.process_time()
-        state, told = learner.run(state, hyper, 1)
-        jax.block_until_ready(told)
+        state, result = learner.train_steps(state, hyper, 1)
+        jax.block_until_ready(result)
         rates.append(settings.steps / (time.perf_counter() - clock))
         cpu_rates.append(settings.steps / (time.process_time() - cpu))
     middle = len(rates) // 2
     return Row(
-        family,
+        memory,
         env.title,
         copies,
         block_every,
@@ -93,8 +102,8 @@ def measure_torch(world: str, title: str, copies: int) -> Row:
 
 
 def parts(env: AnyEnvironment, copies: int) -> dict[str, float]:
-    """Where acting's time goes: microseconds a step of its parts, each in a compiled loop."""
-    network = build("chain", env, jax.random.key(0))
+    """Where acting's time goes: microseconds per step of its parts, each in a compiled loop."""
+    network = builder("chain", env)(jax.random.key(0))
     params = env.default_params
     keys = jax.random.split(jax.random.key(1), copies)
     frame, state = jax.vmap(env.reset, in_axes=(0, None))(keys, params)
@@ -131,8 +140,8 @@ def parts(env: AnyEnvironment, copies: int) -> dict[str, float]:
 def rows() -> list[Row]:
     """Every measurement: blocks and memories, worlds, copies, and the peer."""
     catch, maze = CuedCatch(), TMaze()
-    families: tuple[MemoryName, ...] = ("chain", "lstm")
-    measured = [measure(catch, family, 32, block) for block in BLOCKS for family in families]
+    memories: tuple[MemoryName, ...] = ("chain", "lstm")
+    measured = [measure(catch, memory, 32, block) for block in BLOCKS for memory in memories]
     measured.append(measure(maze, "chain", 32, 20))
     measured += [measure(catch, "chain", copies, 20) for copies in COPIES if copies != 32]
     peers = (("CuedCatch", "Cued Catch"), ("TMaze", "T-maze"))
@@ -143,8 +152,8 @@ def main(console: Console) -> dict[str, Any]:
     """Measure, print tables and say which targets are not met."""
     assert longpass.envs.gym  # registers the worlds
     measured = rows()
-    table = Table("agent", "world", "copies", "block", "steps a s", "a CPU-s", "compile, s")
-    table.title = "agents: environment steps a second, acting and learning"
+    table = Table("agent", "world", "copies", "block", "steps per s", "per CPU-s", "compile, s")
+    table.title = "agents: environment steps per second, acting and learning"
     for column in table.columns[2:]:
         column.justify = "right"
     for row in measured:
@@ -159,8 +168,8 @@ def main(console: Console) -> dict[str, Any]:
         )
     console.print(table)
     shares = parts(CuedCatch(), 32)
-    told = ", ".join(f"{name} {time:.2f}" for name, time in shares.items())
-    console.print(f"a step of acting, µs, 32 copies: {told}", highlight=False)
+    parts_shown = ", ".join(f"{name} {time:.2f}" for name, time in shares.items())
+    console.print(f"one step of acting, µs, 32 copies: {parts_shown}", highlight=False)
     unmet = missed(measured)
     for line in unmet or ["every target is met"]:
         console.print(line, highlight=False)
@@ -182,7 +191,7 @@ def missed(measured: list[Row]) -> list[str]:
         row = by["chain", world, 20]
         if row.steps_per_cpu_second < target:
             made = row.steps_per_cpu_second
-            out.append(f"not met: {world} {made:,.0f} steps a CPU-second (target {target:,})")
+            out.append(f"not met: {world} {made:,.0f} steps per CPU-second (target {target:,})")
         ratio = row.steps_per_second / by["PyTorch LSTM", world, 300].steps_per_second
         if ratio < 20:
             out.append(f"not met: {world} {ratio:.1f}x the PyTorch agent (target 20)")

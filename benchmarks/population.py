@@ -1,7 +1,7 @@
-"""A population on one machine: in which arrangement do its members make the most steps a second?
+"""A population on one machine: in which arrangement do its members make the most steps per second?
 
 Nine agents on Cued Catch, in three arrangements: one `vmap`ped program, one after another, and in
-single-threaded processes, one a core (what `longpass pbt` does). Compiling is not counted.
+single-threaded processes, one per core (what `longpass pbt` does). Compiling is not counted.
 """
 
 import dataclasses
@@ -18,8 +18,16 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._timing import machine
-from longpass._settings import AgentFields
-from longpass.agents import Config, Hyper, Impala, Training, configure
+from longpass.agents import (
+    HyperParams,
+    Impala,
+    RunSettings,
+    TrainState,
+    hyper_arrays,
+    make_trainer,
+    resolve_settings,
+)
+from longpass.networks import MemoryName
 
 MEMBERS = 9
 UPDATES = 2  # of each member in one timing
@@ -39,14 +47,14 @@ class Row:
     """Of this process; None where others do the work."""
 
 
-def config(memory: Any) -> Config:
+def member(memory: MemoryName) -> RunSettings:
     """Members as `longpass pbt cued-catch --block-every 3` has them."""
-    return configure("cued_catch", {}, AgentFields(memory=memory, block_every=BLOCK))
+    return resolve_settings("cued-catch", None, {"memory": memory, "block_every": BLOCK})
 
 
-def learner(one: Config) -> Impala:
+def learner(run: RunSettings) -> Impala:
     """What trains a member."""
-    trainer = one.trainer()
+    trainer = make_trainer(run)
     assert isinstance(trainer, Impala)
     return trainer
 
@@ -63,80 +71,79 @@ def timed(call: Callable[[], object]) -> tuple[float, float]:
     return min(times), min(cpu_times)
 
 
-def mapped(one: Config) -> tuple[float, float]:
+def mapped(run: RunSettings) -> tuple[float, float]:
     """All members in one program."""
-    impala = learner(one)
+    impala = learner(run)
 
-    def run(states: Training, hypers: Hyper) -> tuple[Training, Any]:
-        def update(states: Training, _: None) -> tuple[Training, Any]:
+    def train(states: TrainState, hypers: HyperParams) -> tuple[TrainState, Any]:
+        def update(states: TrainState, _: None) -> tuple[TrainState, Any]:
             return jax.vmap(impala.update)(states, hypers)
 
         return jax.lax.scan(update, states, length=UPDATES)
 
-    program = jax.jit(run, donate_argnums=0)
+    program = jax.jit(train, donate_argnums=0)
     states = jax.vmap(impala.init)(jax.random.split(jax.random.key(0), MEMBERS))
-    hypers = jax.tree.map(lambda leaf: jnp.full(MEMBERS, leaf), one.hypers())
+    hypers = jax.tree.map(lambda leaf: jnp.full(MEMBERS, leaf), hyper_arrays(run.agent.hyper))
 
     def call() -> None:
         nonlocal states
-        states, told = program(states, hypers)
-        jax.block_until_ready(told)
+        states, result = program(states, hypers)
+        jax.block_until_ready(result)
 
     return timed(call)
 
 
-def in_turn(one: Config) -> tuple[float, float]:
+def in_turn(run: RunSettings) -> tuple[float, float]:
     """Members one after another, with one program."""
-    impala, hyper = learner(one), one.hypers()
-    states = [impala.init(jax.random.key(seed)) for seed in range(MEMBERS)]
+    impala, hyper = learner(run), hyper_arrays(run.agent.hyper)
+    states = [impala.start(jax.random.key(seed)) for seed in range(MEMBERS)]
 
     def call() -> None:
         for member, state in enumerate(states):
-            states[member], told = impala.run(state, hyper, UPDATES)
-            jax.block_until_ready(told)
+            states[member], result = impala.train_steps(state, hyper, UPDATES)
+            jax.block_until_ready(result)
 
     return timed(call)
 
 
-def by_processes(one: Config) -> tuple[float, None]:
-    """All members in single-threaded processes, one a core, that share them."""
+def by_processes(run: RunSettings) -> tuple[float, None]:
+    """All members in single-threaded processes, one per core, that share them."""
     cores = sorted(os.sched_getaffinity(0))
     context = multiprocessing.get_context("spawn")
-    crew = []
-    for place, core in enumerate(cores):
+    workers = []
+    for index, core in enumerate(cores):
         ours, theirs = context.Pipe()
-        members = len(range(place, MEMBERS, len(cores)))
-        process = context.Process(target=_work, args=(one.text(), core, members, theirs))
+        members = len(range(index, MEMBERS, len(cores)))
+        process = context.Process(target=_work, args=(run, core, members, theirs))
         process.start()
-        crew.append((process, ours))
-    for _, pipe in crew:
+        workers.append((process, ours))
+    for _, pipe in workers:
         pipe.recv()  # compiled
     times = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
-        for _, pipe in crew:
+        for _, pipe in workers:
             pipe.send(True)
-        for _, pipe in crew:
+        for _, pipe in workers:
             pipe.recv()
         times.append(time.perf_counter() - begin)
-    for process, pipe in crew:
+    for process, pipe in workers:
         pipe.send(False)
         process.join()
     return min(times), None
 
 
-def _work(text: str, core: int, members: int, pipe: Connection) -> None:
+def _work(run: RunSettings, core: int, members: int, pipe: Connection) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false"
     os.sched_setaffinity(0, {core})
-    one = Config.parse(text)
-    impala, hyper = learner(one), one.hypers()
-    states = [impala.init(jax.random.key(seed)) for seed in range(members)]
-    states = [impala.run(state, hyper, UPDATES)[0] for state in states]
+    impala, hyper = learner(run), hyper_arrays(run.agent.hyper)
+    states = [impala.start(jax.random.key(seed)) for seed in range(members)]
+    states = [impala.train_steps(state, hyper, UPDATES)[0] for state in states]
     jax.block_until_ready(states)
     pipe.send(None)
     while pipe.recv():
-        states = [impala.run(state, hyper, UPDATES)[0] for state in states]
+        states = [impala.train_steps(state, hyper, UPDATES)[0] for state in states]
         jax.block_until_ready(states)
         pipe.send(None)
 
@@ -146,16 +153,18 @@ def main(console: Console) -> dict[str, Any]:
     rows: list[Row] = []
     cores = len(os.sched_getaffinity(0))
     for memory in ("chain", "lstm"):
-        one = config(memory)
-        steps = MEMBERS * UPDATES * one.settings.steps
+        run = member(memory)
+        steps = MEMBERS * UPDATES * run.agent.learner.steps
         for name, (seconds, cpu) in {
-            "one after another": in_turn(one),
-            "one vmapped program": mapped(one),
-            f"{cores} processes": by_processes(one),
+            "one after another": in_turn(run),
+            "one vmapped program": mapped(run),
+            f"{cores} processes": by_processes(run),
         }.items():
             rows.append(Row(memory, name, steps / seconds, None if cpu is None else steps / cpu))
-    table = Table("memory", "arrangement", "steps a s, in all", "a CPU-s", "to one after another")
-    table.title = f"population: {MEMBERS} agents on Cued Catch, gradients over {BLOCK}"
+    table = Table(
+        "memory", "arrangement", "steps per s, in all", "per CPU-s", "to one after another"
+    )
+    table.title = f"population: {MEMBERS} agents on Cued Catch, block every {BLOCK}"
     unmet = []
     for row in rows:
         plain = next(one for one in rows if one.memory == row.memory).steps_per_second

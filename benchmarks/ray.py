@@ -12,19 +12,26 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from longpass.learners import Config, RayImpala, configure, learn_rollout
-from longpass.streams import StreamSettings, train_group
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks._timing import machine
-from longpass._settings import AgentFields
+from longpass.agents import (
+    Impala,
+    RayImpala,
+    RunSettings,
+    hyper_arrays,
+    learn_rollout,
+    make_trainer,
+    resolve_settings,
+)
+from longpass.envs import names
 from longpass.jobs import Job, available_cores, make_engine, ray_cluster
+from longpass.streams import StreamSettings, train_group
 
 RUNS = 12
 SYMBOLS = 8_000_000  # some five seconds per run
 TURNS = ("local", "ray", "ray", "local")
-WORLDS = ("cued_catch", "t_maze", "sequence_recall")
 COPIES = 32
 UPDATES = 30
 OVERHEAD = 0.10  # at most, for sweeps
@@ -63,13 +70,7 @@ class Sent:
 def sweep(name: Any, workers: int) -> SweepRow:
     """A dozen runs of one shape on this engine."""
     settings = StreamSettings(
-        truncation=2,
-        batch_size=32,
-        symbols=SYMBOLS,
-        hidden_size=32,
-        pool_size=24,
-        num_pools=8,
-        viewport_size=10,
+        symbols=SYMBOLS, hidden_size=32, pool_size=24, num_pools=8, viewport_size=10
     )
     jobs = [Job(i, (dataclasses.replace(settings, seed=i).resolved(),)) for i in range(RUNS)]
     with make_engine(name, train_group, workers) as engine:
@@ -85,9 +86,9 @@ def sweep(name: Any, workers: int) -> SweepRow:
     return SweepRow(name, over[-1] - began, over[-1] - over[workers - 1], first - began)
 
 
-def agent(world: str, *, paper: bool = False) -> Config:
+def agent(world: str, *, paper: bool = False) -> RunSettings:
     """The default agent of a world, with 32 copies."""
-    return configure(world, {}, AgentFields(paper=paper, envs=COPIES))
+    return resolve_settings(world, None, {"envs": COPIES}, paper=paper)
 
 
 def rate(call: Callable[[], Any], seconds: float = 6.0) -> tuple[float, float]:
@@ -103,41 +104,46 @@ def rate(call: Callable[[], Any], seconds: float = 6.0) -> tuple[float, float]:
     return 1 / statistics.median(walls), 1 / statistics.median(cpus)
 
 
-def over_ray(config: Config, actors: int) -> ImpalaRow:
+def over_ray(run: RunSettings, actors: int) -> ImpalaRow:
     """Actors on Ray and the learner here."""
-    with RayImpala(config, actors) as trainer:
-        state = trainer.init(jax.random.key(0))
+    hyper = hyper_arrays(run.agent.hyper)
+    with RayImpala(run, actors) as trainer:
+        state = trainer.start(jax.random.key(0))
         # Programs are compiled, and every actor has started.
-        state, _ = trainer.run(state, config.hypers(), 4 * actors)
+        state, _ = trainer.train_steps(state, hyper, 4 * actors)
         began = time.perf_counter()
-        state, result = trainer.run(state, config.hypers(), UPDATES)
+        state, result = trainer.train_steps(state, hyper, UPDATES)
         updates = UPDATES / (time.perf_counter() - began)
     name = f"Ray, {actors} actor{'s' if actors > 1 else ''} and the learner"
     assert result.actors is not None
     lag = float(result.actors.lag.mean())
-    return ImpalaRow(name, updates, updates * config.settings.steps, lag)
+    return ImpalaRow(name, updates, updates * run.agent.learner.steps, lag)
 
 
-def on_one_machine(config: Config) -> tuple[list[ImpalaRow], dict[str, float]]:
+def on_one_machine(run: RunSettings) -> tuple[list[ImpalaRow], dict[str, float]]:
     """(The one program; acting and learning alone: steps per CPU-second)."""
-    trainer, hyper, steps = config.trainer(), config.hypers(), config.settings.steps
-    state = trainer.init(jax.random.key(0))
+    trainer, hyper, steps = (
+        make_trainer(run),
+        hyper_arrays(run.agent.hyper),
+        run.agent.learner.steps,
+    )
+    state = trainer.start(jax.random.key(0))
     network, actors = jax.tree.map(jax.numpy.copy, (state.weights.network, state.actors))
     key = jax.random.key(1)
-    _, rollout = trainer.play(network, actors, key)
+    _, rollout = trainer.make_rollout(network, actors, key)
 
     def update() -> Any:
         nonlocal state
-        state, result = trainer.run(state, hyper, 1)
+        state, result = trainer.train_steps(state, hyper, 1)
         return result
 
     def learn() -> Any:
         nonlocal state
-        state, result = learn_rollout(config.settings, state, rollout, hyper)
+        state, result = learn_rollout(run.agent.learner, state, rollout, hyper)
         return result
 
     together, _ = rate(update)
-    acting, acting_cpu = rate(lambda: trainer.play(network, actors, key))
+    acting, acting_cpu = rate(lambda: trainer.make_rollout(network, actors, key))
     learning, learning_cpu = rate(learn)
     rows = [
         ImpalaRow("one program", together, together * steps),
@@ -149,12 +155,14 @@ def on_one_machine(config: Config) -> tuple[list[ImpalaRow], dict[str, float]]:
 
 def sent(world: str, *, paper: bool) -> Sent:
     """Bytes of what an update of this world's agent sends."""
-    config = agent(world, paper=paper)
-    trainer = config.trainer()
-    state = jax.eval_shape(trainer.init, jax.random.key(0))
+    run = agent(world, paper=paper)
+    trainer = make_trainer(run)
+    assert isinstance(trainer, Impala)
+    state = trainer.state_shapes()
     network = state.weights.network
-    _, rollout = jax.eval_shape(trainer.play, network, state.actors, jax.random.key(0))
-    return Sent(world, config.network["writer"], _bytes(rollout), _bytes(network))
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    _, rollout = jax.eval_shape(trainer.make_rollout, network, state.actors, key)
+    return Sent(world, run.agent.network.writer, _bytes(rollout), _bytes(network))
 
 
 def _bytes(tree: Any) -> int:
@@ -163,11 +171,11 @@ def _bytes(tree: Any) -> int:
 
 def main(console: Console) -> dict[str, Any]:
     """Measure, print tables and say whether the target is met."""
-    workers, config = len(available_cores()), agent("cued_catch")
+    workers, run = len(available_cores()), agent("cued-catch")
     # One cluster for all, started before JAX is used.
     with ray_cluster(None, workers):
         sweeps = [sweep(name, workers) for name in TURNS]
-        impala = [over_ray(config, actors) for actors in range(1, workers + 1)]
+        impala = [over_ray(run, actors) for actors in range(1, workers + 1)]
     overhead = {}
     for what in ("whole", "later"):
         local, ray = (
@@ -175,9 +183,9 @@ def main(console: Console) -> dict[str, Any]:
             for name in ("local", "ray")
         )
         overhead[what] = ray / local - 1
-    rows, per_cpu = on_one_machine(config)
+    rows, per_cpu = on_one_machine(run)
     impala += rows
-    sizes = [sent(world, paper=paper) for world in WORLDS for paper in (False, True)]
+    sizes = [sent(world, paper=paper) for world in names() for paper in (False, True)]
     _print(console, sweeps, impala, sizes, workers)
     rates = ", ".join(f"{name} {value:,.0f}" for name, value in per_cpu.items())
     console.print(f"steps per CPU-second: {rates}", highlight=False)

@@ -83,6 +83,7 @@ def counted(**options):
     return state, result.metrics.baseline_loss[1:]
 
 
+@pytest.mark.slow
 def test_a_counting_memory_counts_every_frame_of_every_episode():
     """The memory's count is the clock's, in acting and in learning, across rollouts, slices and
     starts inside them. The value is their difference, which is 1 everywhere: the memory counts a
@@ -94,12 +95,14 @@ def test_a_counting_memory_counts_every_frame_of_every_episode():
     np.testing.assert_array_equal(np.where(state.actors.start, 0, waiting), clock)
 
 
+@pytest.mark.slow
 def test_the_counting_probe_can_fail():
     """If the memory ignores starts, the same probe finds a difference."""
     _, losses = counted(heeds_starts=False)
     assert np.all(losses > 1.0)
 
 
+@pytest.mark.slow
 def test_a_truncated_end_is_worth_its_last_frame():
     """The last frame of an episode that ran out of time is read in its own episode's memory."""
     settings = LearnerSettings(envs=3, rollout=10, slices=1, block_every=2, stagger=9)
@@ -155,6 +158,7 @@ def rollout(network):
     return Rollout(memory=memory, transitions=transitions, next_inputs=inputs[-1])
 
 
+@pytest.mark.slow
 def test_block_every_changes_gradients_only():
     network = small()
     played = rollout(network)
@@ -184,6 +188,7 @@ def test_block_every_changes_gradients_only():
     assert not np.allclose(gradients.memory.write, more.memory.write, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", ["learned", "frozen", "slow"])
 def test_writers(writer):
     network = small(writer=writer)
@@ -213,6 +218,7 @@ def test_writers(writer):
     assert np.isfinite(float(metrics.gradient_norm))
 
 
+@pytest.mark.slow
 def test_rewards_count_by_their_scale():
     network = small()
     played = rollout(network)
@@ -244,6 +250,7 @@ def test_the_embedding_starts_as_its_mark_says():
     assert centred.centre.any()
 
 
+@pytest.mark.slow
 def test_actors_use_the_weights_of_lag_updates_ago():
     settings = LearnerSettings(envs=4, rollout=12, slices=2, block_every=2, stagger=5, lag=2)
     learner = Impala(Probe(), PARAMS, lambda _: small(), settings)

@@ -12,6 +12,7 @@ from tests.agents.probes import ACTION_ONLY, DELAYED, RECALL, VALUE_ONLY, Probe,
 from tests.agents.zoo import small_network
 from tests.helpers import QUICK_COMPILE
 
+pytestmark = pytest.mark.slow
 FAMILIES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"probes {name}"))
     for name in ("chain", "parallel", "lstm", "gru")

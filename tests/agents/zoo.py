@@ -187,7 +187,7 @@ def left_behind(out):
         path.parent.name: Records(path).read() for path in out.glob("members/*/records.jsonl")
     }
     states = {
-        str(path.relative_to(out)): {name: x.tolist() for name, x in np.load(path).items()}
+        str(path.relative_to(out)): {name: x.tobytes() for name, x in np.load(path).items()}
         for path in sorted(out.rglob("round-*.npz"))
     }
     plan = json.loads((out / "population.json").read_text())

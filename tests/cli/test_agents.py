@@ -5,15 +5,24 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from longpass._settings import AgentFields
 from matplotlib.image import imread
 from PIL import Image
 from rich.console import Console
 
-from longpass.agents import Config, Progress, _evaluation, configure, curve
+from longpass._fields import all_names, flag_name
+from longpass.agents import (
+    AgentSettings,
+    Progress,
+    bootstrap_interval,
+    learning_curve,
+    load_settings,
+    resolve_settings,
+)
 from longpass.cli import _panel, main
 from longpass.records import Checkpoints
 from tests.helpers import SMALL, TASK, count_shapes, run
@@ -31,36 +40,65 @@ def trained(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_train_says_what_came_of_it(trained, capsys):
+def test_train_reports_its_result(trained, capsys):
     code, out, _ = run(
         capsys, "train", *TASK, *SMALL, "--steps", 900, "--out", trained, "--resume", "--json"
     )
     assert code == 0
     result = json.loads(out)
     assert (result["steps"], result["updates"], result["return_max"]) == (960, 12, 3.0)
-    assert result["episodes"] == curve(trained)[-1]["episodes"] > 25
+    assert result["episodes"] == learning_curve(trained)[-1]["episodes"] > 25
     assert 0.0 < result["return_mean"] < 3.0
     assert result["seconds"] > 0
     assert list((trained / "tensorboard").iterdir())
 
 
 def test_flags_that_are_not_given_are_the_defaults_of_the_task():
-    maze = configure("t_maze", {}, AgentFields(block_every=100))
+    def resolve(env, **overrides):
+        agent = resolve_settings(env, None, overrides).agent
+        return agent.network, agent.learner, agent.hyper
+
+    network, learner, hyper = resolve("t-maze", block_every=100)
     # One pool more than reach 390 steps; V-trace looks over the whole rollout.
-    assert (maze.network["pools"], maze.settings.slices, maze.hyper["discount"]) == (9, 1, 0.99)
-    catch = configure("cued_catch", {}, AgentFields(block_every=100, learning_rate=0.5))
-    assert (catch.network["pools"], catch.settings.slices, catch.hyper["discount"]) == (9, 3, 0.8)
-    assert catch.hyper["learning_rate"] == 0.5
-    assert (catch.network["writer"], catch.network["normalise"]) == ("frozen", "layer")
-    paper = configure("cued_catch", {}, AgentFields(paper=True, embedding="sparse")).network
-    forms = [paper[name] for name in ("writer", "embedding", "normalise")]
-    assert forms == ["learned", "sparse", "none"]
-    lstm = configure("cued_catch", {}, AgentFields(memory="lstm")).network
-    assert (lstm["writer"], lstm["normalise"]) == ("frozen", "none")
-    lights = configure("sequence_recall", {}, AgentFields())
-    assert (lights.network["embedding"], lights.settings.lambda_) == ("centred", 0.7)
-    assert (catch.network["embedding"], catch.settings.lambda_) == ("sparse", 1.0)
-    assert configure("sequence_recall", {}, AgentFields(lambda_=0.0)).settings.lambda_ == 0.0
+    assert (network.num_pools, learner.slices, hyper.discount) == (9, 1, 0.99)
+    network, learner, hyper = resolve("cued-catch", block_every=100, learning_rate=0.5)
+    assert (network.num_pools, learner.slices, hyper.discount) == (9, 3, 0.8)
+    assert hyper.learning_rate == 0.5
+    assert (network.writer, network.normalise) == ("frozen", "layer")
+    assert (network.embedding, learner.lambda_) == ("sparse", 1.0)
+    network, learner, _ = resolve("sequence-recall")
+    assert (network.embedding, learner.lambda_) == ("centred", 0.7)
+    assert resolve("sequence-recall", lambda_=0.0)[1].lambda_ == 0.0
+    network, *_ = resolve("cued-catch", memory="lstm")
+    assert (network.writer, network.normalise) == ("frozen", None)
+    paper = resolve_settings("cued-catch", None, {"embedding": "sparse"}, paper=True).agent.network
+    assert (paper.writer, paper.embedding, paper.normalise) == ("learned", "sparse", None)
+    network, learner, hyper = resolve("CartPole-v1")
+    assert (network.num_pools, network.writer, network.embedding) == (6, "learned", "plain")
+    assert (learner.rollout, learner.slices, hyper.learning_rate) == (60, 3, 5e-4)
+
+
+def test_every_setting_of_an_agent_is_a_flag(capsys):
+    for command in ("train", "pbt"):
+        code, out, _ = run(capsys, command, "--help")
+        assert code == 0
+        for name in all_names(AgentSettings):
+            assert f"--{flag_name(name).replace('_', '-')} " in out, name
+    assert "0.0005 for a Gymnasium environment, sequence-recall" in " ".join(
+        out.replace("│", " ").split()
+    )
+
+
+def test_help_of_agents_does_not_import_jax():
+    code = (
+        "import sys\n"
+        "from longpass.cli import main\n"
+        "try: main(['train', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print('jax' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == "False"
 
 
 @pytest.mark.slow
@@ -69,11 +107,11 @@ def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):
     shutil.copytree(trained, begun)
     code, out, _ = run(capsys, "train", "--resume", "--out", begun, "--steps", 1280, "--json")
     assert code == 0
-    told = json.loads(out)
-    assert (told["task"], told["steps"]) == ("cued_catch", 1280)
+    result = json.loads(out)
+    assert (result["task"], result["steps"]) == ("cued-catch", 1280)
     code, _, err = run(capsys, "train", "--resume", "--out", begun, "--memory", "lstm")
     assert code == 1
-    assert "takes every setting of the agent from the run" in err
+    assert "takes all settings of the agent from the run" in err
 
 
 @pytest.mark.slow
@@ -91,26 +129,27 @@ def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
     code, out, _ = run(capsys, "train", *TASK, *SMALL, "--steps", 1e6, "--out", tmp_path)
     assert code == 130
     assert "--resume" in out
+    assert "--steps 1e+06 continues" in " ".join(out.split())
     assert shown == [2, 4]
     assert int(np.load(tmp_path / "checkpoint.npz")["['training'].updates"]) == 4
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.slow
-def test_the_panel_tells_how_it_goes(trained):
+def test_the_panel_shows_progress(trained):
     text = io.StringIO()
     console = Console(file=text, force_terminal=True, width=80)
     names = ("entropy", "policy_loss", "baseline_loss", "gradient_norm")
     metrics: dict[str, float] = dict.fromkeys(names, 0.25)
     scores = np.linspace(0.0, 1.0, 400, dtype=np.float32)
-    with _panel.Panel(console, Config.load(trained), 1e6) as panel:
+    with _panel.Panel(console, load_settings(trained), 1e6) as panel:
         for steps in (1000, 2000):
             panel.show(Progress(1, steps, 400, 1.0, scores, metrics))
     shown = text.getvalue()
     for part in ("2,000 of 1,000,000", "0.876 of 3.000", "0.500 of 3.000", "entropy", "time left"):
         assert part in shown
     quiet = io.StringIO()
-    with _panel.Panel(Console(file=quiet), Config.load(trained), 1e6) as panel:
+    with _panel.Panel(Console(file=quiet), load_settings(trained), 1e6) as panel:
         panel.show(Progress(1, 1000, 400, 1.0, scores, metrics))
     assert quiet.getvalue() == ""
 
@@ -121,8 +160,10 @@ def test_evaluate(trained, capsys):
     assert code == 0
     result = json.loads(out)
     for kind in ("greedy", "sampled"):
-        told = result[kind]
-        assert told["worst"] <= told["low"] <= told["mean"] <= told["high"] <= told["best"] <= 3.0
+        found = result[kind]
+        ordered = [found[name] for name in ("worst", "low", "mean", "high", "best")]
+        assert ordered == sorted(ordered)
+        assert found["best"] <= 3.0
     assert result["return_max"] == 3.0
 
 
@@ -139,6 +180,10 @@ def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
         film.seek(20)
         beside = np.asarray(film.convert("RGB"))[:98, plain.size[0] :]
     assert len(np.unique(beside.reshape(-1, 3), axis=0)) > 5
+    # Without flags the world has the parameters of the run; flags replace them one by one.
+    film = ("film", "cued-catch", "--policy", trained, "-o", tmp_path / "other.gif", "--json")
+    assert json.loads(run(capsys, *film)[1])["steps"] == 24
+    assert json.loads(run(capsys, *film, "--num-trials", "2")[1])["steps"] == 17
     code, _, err = run(capsys, "film", "t-maze", "--policy", trained, "-o", tmp_path / "no.gif")
     assert code == 1
     assert "trained on cued-catch: it must be a run on t-maze" in err
@@ -153,14 +198,14 @@ def test_figures_of_runs(trained, tmp_path, capsys, name):
     assert imread(tmp_path / f"{name}.png").ndim == 3
     # The curve of the run: as many points as it made calls.
     assert count_shapes(tmp_path / f"{name}.svg", points=8) >= 1
-    label = {"learning": "chain, gradients over 5", "conditioning": "slow writer, sparse, layer"}
+    label = {"learning": "chain, block every 5", "conditioning": "slow writer, sparse, layer"}
     assert label[name] in (tmp_path / f"{name}.svg").read_text()
 
 
 @pytest.mark.slow
 def test_any_gymnasium_environment(tmp_path, capsys):
-    flags = ("--gym", "CartPole-v1", "--memory", "gru", "--size", "8", "--envs", "4")
-    flags = (*flags, "--rollout", "20", "--block-every", "10", "--dispatch", "2")
+    flags = ("--gym", "CartPole-v1", "--memory", "gru", "--hidden-size", "8", "--envs", "4")
+    flags = (*flags, "--rollout", "20", "--block-every", "10", "--updates-per-call", "2")
     code, out, _ = run(capsys, "train", *flags, "--steps", 640, "--out", tmp_path, "--json")
     assert code == 0
     result = json.loads(out)
@@ -191,12 +236,16 @@ def test_any_gymnasium_environment(tmp_path, capsys):
         (
             ("t-maze", "--memory", "lstm", "--normalise", "layer"),
             1,
-            "it must not be given for lstm",
+            "normalise is 'layer': it must be None for lstm",
         ),
-        (("t-maze", "--discount", "1.5"), 1, "discount is 1.5: it must be 0 to 1"),
+        (
+            ("t-maze", "--discount", "1.5"),
+            1,
+            "discount is 1.5: it must be finite and at least 0 and at most 1",
+        ),
         (("t-maze", "--limbo-time", "2"), 2, "limbo_time is 2: it must be"),
         (("t-maze", "--steps", "0"), 1, "steps is 0.0: it must be finite and above 0"),
-        (("t-maze", "--actors", "2"), 1, "actors is 2: only the engine 'ray' has that"),
+        (("t-maze", "--actors", "2"), 1, "actors is 2: it must be left out for the engine 'local'"),
         (("t-maze", "--engine", "ray", "--lag", "2"), 1, "lag is 2: it must be 0 for the engine"),
         (("--gym", "Nowhere-v0"), 1, "gym is 'Nowhere-v0': Gymnasium cannot make it"),
         (("--gym", "Pendulum-v1"), 1, "they must be Discrete"),
@@ -224,6 +273,6 @@ def test_what_is_no_run_is_refused(tmp_path, capsys):
 def test_the_interval_is_around_the_mean_and_narrows():
     rng = np.random.default_rng(0)
     few, many = rng.normal(size=20), rng.normal(size=2000)
-    widths = [np.diff(_evaluation.interval(scores))[0] for scores in (few, many)]
+    widths = [np.diff(bootstrap_interval(scores))[0] for scores in (few, many)]
     assert widths[1] == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.1)
     assert widths[0] > 5 * widths[1]

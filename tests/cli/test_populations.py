@@ -9,48 +9,42 @@ import signal
 
 import numpy as np
 import pytest
-from longpass._settings import AgentFields
 from matplotlib.image import imread
 from rich.console import Console
 
-from longpass import jobs
+from longpass import agents, jobs
+from longpass._fields import from_json
 from longpass.agents import (
     TASK_DEFAULTS,
     Population,
-    agent_preset,
-    configure,
-    curve,
+    PopulationPlan,
+    PopulationSettings,
+    RoundResult,
     estimate_round,
+    learning_curve,
+    load_settings,
+    make_agent_preset,
+    resolve_settings,
 )
 from longpass.cli import _pbt, main
+from longpass.envs import WORLDS
 from longpass.figures import _returns
-from longpass.jobs import Job
+from longpass.jobs import Job, JobProgress, _engines
 from longpass.records import Records
-from tests.helpers import SMALL, TASK, count_shapes, given, run
+from tests.agents.zoo import Here
+from tests.helpers import SMALL, TASK, count_shapes, run
 
 # Real rounds share their program with the tests of runs.
 pytestmark = pytest.mark.xdist_group("runs")
 
 
-class Here:
-    """An engine in this process. What it is asked to do, it does by `work`."""
-
-    def __init__(self, workers=None, work=None):
-        self.workers, self._work = 1, given(work)
-
-    def run(self, jobs):
-        for job in jobs:
-            yield JobProgress(job, "running")
-            yield JobProgress(job, "done", 1.0, result=self._work(job.payload, lambda *_: None))
-
-
-def made_up_round(task, on_progress):
+def make_up_returns(task, on_progress):
     """Records of an agent that nobody trained: a chain ends at its world's best, others do not."""
-    config = json.loads(task.config)
-    mean = 59.0 if config["network"]["family"] == "chain" else 30.0
+    mean = 59.0 if task.run.agent.network.memory == "chain" else 30.0
     first = task.number * task.episodes
     lines = [
         {
+            "event": "progress",
             "updates": first + n,
             "steps": 740 * (first + n),
             "episodes": first + n,
@@ -59,28 +53,30 @@ def made_up_round(task, on_progress):
         }
         for n in range(500, task.episodes + 1, 500)
     ]
-    count = first + task.episodes
-    last = {"event": "round", "round": task.number, "episodes": count, "mean": mean}
-    return {"state": b"", "scores": [mean, mean], "records": [*lines, last]}
+    counts = {"round": task.number, "episodes": first + task.episodes}
+    file = io.BytesIO()
+    np.savez(file, **{"['scores']": np.array([mean, mean], np.float32)})
+    last = {"event": "round", **counts, "mean": mean, "scored": 2}
+    return RoundResult(file.getvalue(), [*lines, last])
 
 
-def interrupted(task, on_progress):
+def interrupt(task, on_progress):
     """The same, and the user presses Ctrl-C meanwhile."""
     os.kill(os.getpid(), signal.SIGINT)
-    return made_up_round(task, on_progress)
+    return make_up_returns(task, on_progress)
 
 
 @pytest.fixture(scope="module")
 def population(tmp_path_factory):
     """What `longpass pbt` of three tiny agents leaves, and what it says."""
     folder = tmp_path_factory.mktemp("population")
-    flags = ("--members", 3, "--rounds", 2, "--episodes", 12, "--window", 8, "--p", 0.9)
+    flags = ("--members", 3, "--rounds", 2, "--episodes", 12, "--window", 8, "--significance", 0.9)
     with pytest.MonkeyPatch.context() as patch:
         work_here(patch)
         command = [*map(str, ("pbt", *TASK, *SMALL, *flags, "--out", folder, "--json"))]
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
             main(command)
-        yield folder, command, json.loads(said.getvalue())
+        yield folder, command, json.loads(out.getvalue())
 
 
 def work_here(patch):
@@ -94,23 +90,23 @@ def here(monkeypatch):
 
 
 @pytest.mark.slow
-def test_pbt_says_what_came_of_it_and_goes_on(population, capsys):
+def test_pbt_reports_its_result_and_resumes(population, capsys):
     folder, command, result = population
-    assert (result["task"], result["return_max"], result["failed"]) == ("cued_catch", 3.0, 0)
+    assert (result["task"], result["return_max"], result["failed"]) == ("cued-catch", 3.0, 0)
     assert [row["rounds"] for row in result["members"]] == [2, 2, 2]
     audit = Records(folder / "audit.jsonl").read()
     assert [line["member"] for line in audit] == [0, 1, 2]
     assert sum(row["copies"] for row in result["members"]) == sum(one["copied"] for one in audit)
     for row in result["members"]:
-        lines = curve(folder / "members" / str(row["member"]))
+        lines = learning_curve(folder / "members" / str(row["member"]))
         assert lines[-1]["episodes"] == row["episodes"] >= 24
     rates = [row["hyper"]["learning_rate"] for row in result["members"]]
-    assert rates[0] == TASK_DEFAULTS["cued_catch"].learning_rate
+    assert rates[0] == TASK_DEFAULTS["cued-catch"].hyper.learning_rate
     assert len(set(rates)) == 3
     # A second start is refused; one that resumes has nothing left to do.
     code, _, err = run(capsys, *command)
     assert code == 1
-    assert "--resume goes on with it" in err
+    assert "pass --resume to continue it" in err
     code, out, _ = run(capsys, *command, "--resume")
     assert code == 0
     assert json.loads(out)["members"] == result["members"]
@@ -136,85 +132,90 @@ def test_the_lineage_shows_every_member_and_copy(population, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_live_table_tells_how_it_goes(population):
+def test_the_live_table_shows_progress(population):
     folder, _, _ = population
     plan = dataclasses.replace(_plan(folder), rounds=3)
     one = Population(plan, folder, resume=True)
     view = _pbt._View([one], 1000.0, 2)
-    job = Job((0, 1), dataclasses.replace(one.left()[1].payload, state=None))
+    _, (member, task), _ = one.next_round()
+    job = Job((0, member), dataclasses.replace(task, state=None))
     view.on_progress(JobProgress(job, "running", 0.5, [1.25]))
     text = io.StringIO()
     Console(file=text, width=120).print(view)
     shown = text.getvalue()
-    for part in ("3 of 3", "2 of 3", "1.250", "learning", "episodes a second", "left"):
+    for part in ("3 of 3", "2 of 3", "1.250", "learning", "episodes per second", "left"):
         assert part in shown
 
 
 def _plan(folder):
-    from longpass.agents import Config, Members
-
     plan = json.loads((folder / "population.json").read_text())["plan"]
-    return Members(**plan | {"config": Config.load(folder / "members" / "0")})
+    del plan["run"]
+    settings = from_json(PopulationSettings, plan)
+    return PopulationPlan(run=load_settings(folder / "members" / "0"), **vars(settings))
 
 
 def test_bad_populations_are_named_before_any_work(tmp_path, capsys, here):
-    for flags, message in (
-        (("--members", 0), "members is 0"),
-        (("--window", 40_000), "window is 40000: it must be 2 to 30000"),
-        (("--p", 2), "p is 2.0: it must be 0 to 1"),
-        (("--discount", 1.5), "discount is 1.5: it must be 0 to 1"),
-        (("--memory", "lstm", "--normalise", "layer"), "it must not be given for lstm"),
+    for flags, status, message in (
+        (("--members", 0), 2, "size is 0"),
+        (("--window", 40_000), 2, "window is 40000: it must be 2 to 3000"),
+        (("--episodes", 2_000), 2, "window is 3000: it must be at most 2000"),
+        (("--significance", 2), 2, "significance is 2.0: it must be finite and at least 0"),
+        (("--discount", 1.5), 1, "discount is 1.5: it must be finite and at least 0"),
+        (("--memory", "lstm", "--normalise", "layer"), 1, "it must be None for lstm"),
     ):
         code, _, err = run(capsys, "pbt", "t-maze", *flags, "--out", tmp_path / "new")
-        assert code == 1
-        assert message in err
+        assert code == status
+        assert message in " ".join(err.replace("│", " ").split())
         assert not (tmp_path / "new").exists()
 
 
 # Figures, from records that nobody trained.
 
 
-def records_of(folder, fields, task="cued_catch", values=None, ends=(30.0, 58.0), count=40):
-    """A run's folder: its return goes evenly from one end to the other in 100 `count` episodes."""
+def records_of(
+    folder, seed=0, env="cued-catch", params=None, paper=False, ends=(30.0, 58.0), count=40, **flags
+):
+    """A run's folder: its return goes from one end to the other, in waves, in 100 `count` episodes."""
     folder.mkdir(parents=True)
-    configure(task, values or {}, fields).save(folder)
-    returns = np.linspace(ends[0], ends[1], count)
+    params = WORLDS[env].load_params()(**params or {})
+    run = resolve_settings(env, params, {"block_every": 3} | flags, paper=paper, seed=seed)
+    (folder / "settings.json").write_text(json.dumps({"kind": "agent", **run.to_json()}))
+    # A straight line would be drawn with two points.
+    waves = 0.05 * (ends[1] - ends[0]) * np.sin(np.arange(count))
+    returns = np.linspace(ends[0], ends[1], count) + waves
     lines = [
-        {"updates": n, "episodes": 100 * (n + 1), "return_100": mean, "return_3000": mean}
+        {
+            "event": "progress",
+            "updates": n,
+            "episodes": 100 * (n + 1),
+            "return_100": mean,
+            "return_3000": mean,
+        }
         for n, mean in enumerate(returns.tolist())
     ]
     Records(folder / "records.jsonl").append([{"event": "begin"}, *lines])
 
 
-def chain(seed=0, **more):
-    return AgentFields(block_every=3, seed=seed, **more)
-
-
-def test_rl_counts_runs_of_the_papers_settings_alone(tmp_path, capsys):
-    lstm = AgentFields(memory="lstm", block_every=300)
-    records_of(tmp_path / "a" / "chain-0", chain(0))
-    records_of(tmp_path / "a" / "chain-1", chain(1))
-    # The same run again, shorter and from before there were halvings; others that do not belong.
-    records_of(tmp_path / "conditioning" / "same", chain(0), count=20)
-    settings = tmp_path / "conditioning" / "same" / "settings.json"
-    older = json.loads(settings.read_text())
-    del older["hyper"]["halvings"]
-    settings.write_text(json.dumps(older))
-    records_of(tmp_path / "conditioning" / "paper", chain(2, paper=True))
-    records_of(tmp_path / "conditioning" / "slow", chain(2, writer="slow"))
-    records_of(tmp_path / "a" / "easy", chain(2), values={"reward_free_trials": 5})
-    records_of(tmp_path / "a" / "odd", AgentFields(block_every=7))
-    records_of(tmp_path / "a" / "short", chain(2, rollout=60))
-    records_of(tmp_path / "b" / "lstm", lstm, "t_maze", ends=(-1.0, 0.1))
-    records_of(tmp_path / "b" / "limbo", lstm, "t_maze", {"limbo_time": 70}, (-1.0, 0.7))
-    found = _returns.find(tmp_path)
-    assert len(found) == 9
+def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
+    lstm = {"memory": "lstm", "block_every": 300, "env": "t-maze"}
+    records_of(tmp_path / "a" / "chain-0")
+    records_of(tmp_path / "a" / "chain-1", seed=1)
+    # The same run again, shorter, in smaller calls; others that do not belong.
+    records_of(tmp_path / "conditioning" / "same", count=20, updates_per_call=7)
+    records_of(tmp_path / "conditioning" / "paper", seed=2, paper=True)
+    records_of(tmp_path / "conditioning" / "slow", seed=2, writer="slow")
+    records_of(tmp_path / "a" / "easy", seed=2, params={"reward_free_trials": 5})
+    records_of(tmp_path / "a" / "odd", block_every=7)
+    records_of(tmp_path / "a" / "short", seed=2, rollout=60)
+    records_of(tmp_path / "b" / "lstm", ends=(-1.0, 0.1), **lstm)
+    records_of(tmp_path / "b" / "limbo", params={"limbo_time": 70}, ends=(-1.0, 0.7), **lstm)
+    assert len(_returns.find_runs(tmp_path)) == 9
     for name in ("rl", "rl-raw", "lstm-onset"):
         code, _, _ = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "out")
         assert code == 0
         assert imread(tmp_path / "out" / f"{name}.png").ndim == 3
-        # A curve of forty points per run or mean of runs.
-        assert count_shapes(tmp_path / "out" / f"{name}.svg", points=38) >= 2
+    # The band of two runs; a curve that is straight has no points between its ends.
+    assert count_shapes(tmp_path / "out" / "rl.svg", points=38) == 1
     text = (tmp_path / "out" / "rl.svg").read_text()
     assert "chain: 2 single runs" in text
     assert text.count("lstm: 1 single run<") == 1
@@ -229,14 +230,14 @@ def test_rl_counts_runs_of_the_papers_settings_alone(tmp_path, capsys):
 
 def test_a_populations_curve_is_the_mean_of_its_top_three(tmp_path):
     for member, end in enumerate((10.0, 58.0, 40.0, 49.0, 20.0)):
-        records_of(tmp_path / "p" / "members" / str(member), chain(member), ends=(end, end))
+        records_of(tmp_path / "p" / "members" / str(member), seed=member, ends=(end, end))
     (tmp_path / "p" / "population.json").write_text("{}")
-    (found,) = _returns.find(tmp_path)
+    (found,) = _returns.find_runs(tmp_path)
     assert (found.members, len(found.curves)) == (5, 3)
     grid = np.array([0.0, 1000.0, 4000.0, 4100.0])
     for smooth in (False, True):
-        np.testing.assert_allclose(found.at(grid, smooth), [np.nan, 49.0, 49.0, np.nan])
-    assert _returns.counted([found]) == "1 population of 5"
+        np.testing.assert_allclose(found.sample(grid, smooth), [np.nan, 49.0, 49.0, np.nan])
+    assert _returns.count_runs([found]) == "1 population of 5"
 
 
 def test_the_band_is_students_interval_over_runs(tmp_path):
@@ -245,9 +246,9 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
 
     ends = (30.0, 40.0, 45.0)
     for seed, end in enumerate(ends):
-        records_of(tmp_path / str(seed), chain(seed), ends=(end, end))
+        records_of(tmp_path / str(seed), seed=seed, ends=(end, end))
     axis = Figure().subplots()
-    _returns.draw_runs(axis, _returns.find(tmp_path), 4000.0, "chain", True, color="k")
+    _returns.draw_runs(axis, _returns.find_runs(tmp_path), 4000.0, "chain", True, color="k")
     corners = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 1]
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (corners.min(), corners.max()) == pytest.approx((low, high))
@@ -261,34 +262,32 @@ def test_figures_without_records_say_so(tmp_path, capsys):
 
 
 def test_what_presets_train():
-    quick = agent_preset("quick", "cued-catch")
+    quick = make_agent_preset("quick", "cued-catch")
     assert list(quick) == ["cued-catch/quick-chain-3-seed0", "cued-catch/quick-lstm-3-seed0"]
     for plan in quick.values():
-        assert (plan.members, plan.config.world()[1].reward_free_trials) == (1, 40)
+        assert (plan.size, plan.run.params.reward_free_trials) == (1, 40)
         # Two at once, on two cores: minutes.
-        assert 60 < estimate_round(plan.config, plan.episodes) < 240
-    paper = agent_preset("paper", "t-maze")
+        assert 60 < estimate_round(plan.run, plan.episodes) < 240
+    paper = make_agent_preset("paper", "t-maze")
     assert len(paper) == 2 * 4 * 5
-    assert {(one.members, one.episodes, one.window) for one in paper.values()} == {(9, 30000, 3000)}
-    onset = agent_preset("laptop", "lstm-onset")
+    assert {(one.size, one.episodes, one.window) for one in paper.values()} == {(9, 30000, 3000)}
+    onset = make_agent_preset("laptop", "lstm-onset")
     assert len(onset) == 8 * 3
     # The hardest ones are those of the worlds' own figure: they are not trained twice.
-    assert set(onset) & set(agent_preset("laptop", "t-maze")) == {
+    assert set(onset) & set(make_agent_preset("laptop", "t-maze")) == {
         f"t-maze/laptop-lstm-300-seed{seed}" for seed in range(3)
     }
-    assert len(agent_preset("laptop", "sequence-recall")) == 3 * 2 * 3
+    assert len(make_agent_preset("laptop", "sequence-recall")) == 3 * 2 * 3
 
 
 def test_reproduce_trains_a_worlds_agents_and_draws_them(tmp_path, capsys, here, monkeypatch):
-    from longpass import learners
-
     command = ("reproduce", "--only", "cued-catch", "--out", tmp_path, "--json")
-    monkeypatch.setattr(learners, "train_round", interrupted)
+    monkeypatch.setattr(agents, "train_round", interrupt)
     code, _, err = run(capsys, *command)
     assert code == 130
     assert "about 4 min on 1 workers" in err
-    assert "stopped: the same command goes on" in err
-    monkeypatch.setattr(learners, "train_round", made_up_round)
+    assert "stopped: the same command continues" in err
+    monkeypatch.setattr(agents, "train_round", make_up_returns)
     code, out, _ = run(capsys, *command)
     assert code == 0
     result = json.loads(out)
@@ -297,9 +296,9 @@ def test_reproduce_trains_a_worlds_agents_and_draws_them(tmp_path, capsys, here,
     assert all(cell["return_max"] == 60.0 for cell in cells.values())
     assert sorted(result["figures"]) == ["rl", "rl-raw"]
     assert (tmp_path / "figures" / "rl-quick.png").exists()
-    assert (tmp_path / "quick" / "agents" / "cued-catch" / "quick-lstm-3-seed0").is_dir()
+    assert (tmp_path / "agents-quick" / "cued-catch" / "quick-lstm-3-seed0").is_dir()
     # Again: nothing is trained twice.
-    monkeypatch.setattr(learners, "train_round", None)
+    monkeypatch.setattr(agents, "train_round", None)
     code, out, _ = run(capsys, *command)
     assert code == 0
     assert json.loads(out)["agents"]["cells"] == result["agents"]["cells"]

@@ -13,12 +13,14 @@ import jax
 import numpy as np
 import pytest
 
-from longpass.agents import AgentSettings, Hyper, RayImpala
-from tests.jobs.probe import ProbeConfig
+from longpass._fields import replace_settings
+from longpass.agents import RayImpala
+from tests.agents.zoo import PROBE_RUN, hyper, make_probe_trainer
+from tests.helpers import given
 
 pytestmark = pytest.mark.xdist_group("ray")
 HYPER = {"entropy_cost": 5e-3, "discount": 0.9, "epsilon": 1e-5}
-STILL, LEARNING = Hyper(learning_rate=0.0, **HYPER), Hyper(learning_rate=5e-3, **HYPER)
+STILL, LEARNING = hyper(learning_rate=0.0, **HYPER), hyper(learning_rate=5e-3, **HYPER)
 
 
 def actors():
@@ -35,34 +37,34 @@ def actors():
 
 
 def test_an_actor_acts_the_learner_learns_and_a_lost_actor_is_replaced(address):
-    config = ProbeConfig()
-    with RayImpala(config, 1) as trainer:
-        state = trainer.init(jax.random.key(0))
+    learner = PROBE_RUN.agent.learner
+    with RayImpala(PROBE_RUN, 1, make=make_probe_trainer) as trainer:
+        state = trainer.start(jax.random.key(0))
         # Weights that stay what they were: all that is sent must say so, however late it comes.
-        state, result = trainer.run(state, STILL, 6)
+        state, result = trainer.train_steps(state, STILL, 6)
         np.testing.assert_allclose(result.metrics.ratio, 1.0, atol=1e-5)
         # It acts on while the learner learns from the first rollout: then it is one update late.
-        assert result.actors.lag.tolist() == [0, 1, 1, 1, 1, 1]
-        assert set(result.actors.lag_most) == {1}
-        assert result.scores.shape == (6, config.settings.rollout, config.settings.envs)
+        assert given(result.actors).lag.tolist() == [0, 1, 1, 1, 1, 1]
+        assert set(given(result.actors).lag_most) == {1}
+        assert result.scores.shape == (6, learner.rollout, learner.envs)
 
-        state, result = trainer.run(state, LEARNING, 100)
+        state, result = trainer.train_steps(state, LEARNING, 100)
         assert int(state.updates) == 106
         returns = np.nanmean(result.scores, axis=(1, 2))
         assert returns[:5].mean() < 0.6
         assert returns[-20:].mean() > 0.95
-        assert set(result.actors.lag) == {1}
+        assert set(given(result.actors).lag) == {1}
         assert np.abs(result.metrics.ratio - 1.0).max() > 1e-3
 
         (lost,) = actors()
         os.kill(lost, signal.SIGKILL)
-        while result.actors.lost[0] == 0:
-            state, result = trainer.run(state, LEARNING, 1)
-        assert result.actors.lost[0] == 1
+        while given(result.actors).lost[0] == 0:
+            state, result = trainer.train_steps(state, LEARNING, 1)
+        assert given(result.actors).lost[0] == 1
         assert lost not in actors()
         assert len(actors()) == 1
-        state, result = trainer.run(state, LEARNING, 4)
-        assert result.actors.lost[0] == 1
+        state, result = trainer.train_steps(state, LEARNING, 4)
+        assert given(result.actors).lost[0] == 1
         assert np.nanmean(result.scores) > 0.9
     until = time.monotonic() + 30
     while actors():
@@ -71,29 +73,29 @@ def test_an_actor_acts_the_learner_learns_and_a_lost_actor_is_replaced(address):
 
 
 @dataclasses.dataclass(frozen=True)
-class DyingConfig(ProbeConfig):
-    """A run whose actors die as they start."""
+class DyingTrainer:
+    """Makes a trainer in the driver; elsewhere, the process dies."""
 
-    driver: int = 0
+    driver: int
 
-    def trainer(self):
+    def __call__(self, run):
         if os.getpid() != self.driver:
             os._exit(1)
-        return super().trainer()
+        return make_probe_trainer(run)
 
 
 def test_actors_that_die_one_after_the_other_end_the_run(address):
-    with RayImpala(DyingConfig(driver=os.getpid()), 1) as trainer:
-        state = trainer.init(jax.random.key(0))
+    with RayImpala(PROBE_RUN, 1, make=DyingTrainer(os.getpid())) as trainer:
+        state = trainer.start(jax.random.key(0))
         message = "^3 actors died in a row before delivering a rollout, the last one with the error"
         with pytest.raises(ConnectionError, match=message):
-            trainer.run(state, STILL, 1)
+            trainer.train_steps(state, STILL, 1)
     assert not actors()
 
 
 def test_a_simulated_lag_is_refused():
-    config = ProbeConfig(settings=AgentSettings(lag=2))
+    lagged = dataclasses.replace(PROBE_RUN, agent=replace_settings(PROBE_RUN.agent, {"lag": 2}))
     with pytest.raises(ValueError, match="lag is 2: it must be 0 for the engine 'ray'"):
-        RayImpala(config)
+        RayImpala(lagged)
     with pytest.raises(ValueError, match="actors is 0"):
-        RayImpala(ProbeConfig(), 0)
+        RayImpala(PROBE_RUN, 0)

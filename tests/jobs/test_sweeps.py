@@ -11,7 +11,8 @@ import pytest
 from longpass.agents import Population
 from longpass.jobs import make_engine
 from longpass.streams import Sweep, SweepPlan, train_group
-from tests.agents import test_population as populations
+from tests.agents import zoo
+from tests.helpers import given
 from tests.jobs.made_up import Numbers, square_runs
 from tests.jobs.processes import all_end, process_of
 
@@ -51,11 +52,11 @@ def test_records_are_those_of_the_local_engine(address, tmp_path):
 
 
 def test_a_population_leaves_what_it_leaves_here(address, tmp_path):
-    """Rounds are made up, from what a worker is sent alone."""
-    with make_engine("ray", populations.made_up_work, 2) as engine:
-        populations.train(Population(populations.PLAN, tmp_path / "ray"), engine)
-    populations.train(Population(populations.PLAN, tmp_path / "here"), populations.MadeUp())
-    assert populations.left_behind(tmp_path / "ray") == populations.left_behind(tmp_path / "here")
+    """Rounds are made up, only from what a worker is sent."""
+    with make_engine("ray", zoo.make_up_round, 2) as engine:
+        zoo.train_population(Population(zoo.MADE_UP, tmp_path / "ray"), engine)
+    zoo.train_population(Population(zoo.MADE_UP, tmp_path / "here"), zoo.MadeUp())
+    assert zoo.left_behind(tmp_path / "ray") == zoo.left_behind(tmp_path / "here")
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_run_recorded_once(name, tmp_path):
@@ -79,7 +80,7 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_its_sweep_resumes(name, re
     processes, done, sweep = set(), set(), Sweep(Numbers(30), tmp_path)
     with driver:
         while len(done) < 3:
-            processes.add(int(driver.stdout.readline()))
+            processes.add(int(given(driver.stdout).readline()))
             done = sweep.done()
         driver.kill()
     assert all_end(processes)

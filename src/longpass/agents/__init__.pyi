@@ -29,6 +29,7 @@ from ._presets import AgentStudy as AgentStudy
 from ._presets import make_agent_preset as make_agent_preset
 from ._progress import Progress as Progress
 from ._ray_impala import RayImpala as RayImpala
+from ._ray_impala import learn_rollout as learn_rollout
 from ._rollouts import Actors as Actors
 from ._rollouts import Rollout as Rollout
 from ._rollouts import Transition as Transition

@@ -95,8 +95,9 @@ def _learn_slice(
         return slice_loss(settings, combined, memory, transitions, next_inputs, hyper)
 
     (_, (memory, metrics)), gradients = jax.value_and_grad(loss, has_aux=True)(trained)
-    norm = optax.global_norm(gradients)
-    # Not optax.clip_by_global_norm: it rounds differently from the runs that were recorded.
+    # Not by optax: its norm has other names in other versions, and its clipping rounds differently
+    # from the runs that were recorded.
+    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradients)))
     clipped = jax.tree.map(
         lambda leaf: leaf * jnp.minimum(1.0, hyper.clip_norm / (norm + 1e-12)), gradients
     )

@@ -44,7 +44,7 @@ class AgentTraining:
         state: TrainState | None = None,
         progress: Progress | None = None,
         *,
-        steps: float = float("inf"),
+        steps: float | int = float("inf"),
     ):
         self.run, self.progress = run, progress or Progress()
         self.state = trainer.start(jax.random.key(run.seed)) if state is None else state
@@ -101,7 +101,7 @@ class AgentTraining:
 def train_agent(
     run: RunSettings,
     out: Path,
-    steps: float,
+    steps: float | int,
     *,
     resume: bool = False,
     trainer: Trainer | None = None,

@@ -1,6 +1,6 @@
 """What trains a run."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import PRNGKeyArray
 
@@ -10,6 +10,7 @@ from longpass.agents._networks import NetworkBuilder
 from longpass.agents._settings import HyperParams, RunSettings
 
 
+@runtime_checkable
 class Trainer(Protocol):
     """What a run needs of its trainer: `Impala`, `GymnasiumImpala` or `RayImpala`."""
 

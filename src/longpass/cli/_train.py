@@ -74,9 +74,11 @@ class Train:
     def _train(self, console: Console, settings: "RunSettings", trainer: Any) -> dict[str, Any]:
         from longpass.agents import train_agent
 
-        board = _open_board(self.out) if self.tensorboard else None
+        boards: list[Any] = []
 
-        def warn(folder: "RunFolder") -> None:
+        def prepare(folder: "RunFolder") -> None:
+            if self.tensorboard:
+                boards.append(_open_board(self.out))
             if folder.warning:
                 console.print(
                     f"longpass: {folder.warning}", style="yellow", markup=False, highlight=False
@@ -86,7 +88,7 @@ class Train:
 
             def show(progress: "Progress") -> None:
                 panel.show(progress)
-                if board is not None:
+                for board in boards:
                     _write_board(board, progress)
 
             progress = train_agent(
@@ -95,7 +97,7 @@ class Train:
                 self.steps,
                 resume=self.resume,
                 trainer=trainer,
-                on_begin=warn,
+                on_begin=prepare,
                 on_progress=show,
                 stop=stop,
                 save_seconds=60.0 * self.save_minutes,

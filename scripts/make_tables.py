@@ -1,0 +1,83 @@
+"""Write the tables of settings into the documentation, between their markers.
+
+python scripts/make_tables.py          # write
+python scripts/make_tables.py --check  # exit with 1 if a page would change
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from longpass._fields import describe_fields, flag_name
+from longpass.agents import (
+    HyperParams,
+    LearnerSettings,
+    NetworkSettings,
+    PopulationSettings,
+    default_words,
+)
+
+DOCS = Path(__file__).parent.parent / "docs"
+END = "<!-- end -->"
+
+
+def make_table(cls: type, default: Callable[[str], str]) -> str:
+    """A table of the fields of a settings class.
+
+    **Arguments:**
+
+    - `cls`: the class.
+    - `default`: the default of a field in words, by its name.
+    """
+    rows = [f"| `{cls.__name__}` | default | meaning |", "|---|---|---|"]
+    for field in describe_fields(cls):
+        help_text = field.help.replace("|", "\\|")
+        rows.append(f"| `{flag_name(field.name)}` | {default(field.name)} | {help_text} |")
+    return "\n".join(rows)
+
+
+def agent_tables() -> str:
+    """The settings of agents."""
+    classes = (NetworkSettings, LearnerSettings, HyperParams)
+    return "\n\n".join(make_table(cls, default_words) for cls in classes)
+
+
+def population_table() -> str:
+    """The settings of populations."""
+    return make_table(PopulationSettings, lambda name: str(getattr(PopulationSettings(), name)))
+
+
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "agents.md": {"<!-- settings of agents -->": agent_tables},
+    "populations.md": {"<!-- settings of populations -->": population_table},
+}
+
+
+def fill_page(text: str, tables: dict[str, Callable[[], str]]) -> str:
+    """The text of a page with its tables as they are now."""
+    for marker, make in tables.items():
+        before, _, rest = text.partition(marker)
+        _, found, after = rest.partition(END)
+        if not found:
+            raise ValueError(f"{marker} is not on the page, or {END} does not follow")
+        text = f"{before}{marker}\n\n{make()}\n\n{END}{after}"
+    return text
+
+
+def main() -> None:
+    changed = []
+    for name, tables in TABLES.items():
+        page = DOCS / name
+        text = page.read_text()
+        filled = fill_page(text, tables)
+        if filled != text:
+            changed.append(name)
+            if "--check" not in sys.argv:
+                page.write_text(filled)
+    print("changed:", ", ".join(changed) or "nothing")
+    if "--check" in sys.argv and changed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
