@@ -26,6 +26,9 @@ from longpass.streams._training import SymbolSource
 from longpass.streams._update import GroupShape, draw_symbols
 from tests.helpers import given
 
+# Every test here compiles a program that learns.
+pytestmark = pytest.mark.slow
+
 SMALL = StreamSettings(
     batch_size=3, learning_rate=3e-3, epsilon=1e-4, hidden_size=5, seed=4, truncation=8
 )
