@@ -1,6 +1,7 @@
 """What the learner does with states, starts, gradients, old weights and writers."""
 
 import functools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -43,7 +44,7 @@ class Counter(AbstractMemory):
     def initial_state(self, batch_shape=()):
         return jnp.zeros(batch_shape, jnp.float32)
 
-    def step(self, state, x, start=False):
+    def step(self, state, x, start: Any = False):
         count = 1.0 + (jnp.where(start, 0.0, state) if self.heeds_starts else state)
         return count, jnp.stack([count, x[0]])
 

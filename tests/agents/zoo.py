@@ -2,6 +2,7 @@
 
 import io
 import json
+from typing import Any
 
 import jax
 import numpy as np
@@ -55,10 +56,10 @@ def hyper(**values):
 
 def small_network(memory, **settings):
     """Builds a small network in our conditioning, for the probes."""
-    form = {"writer": "frozen", "embedding": "sparse"}
+    form: dict[str, Any] = {"writer": "frozen", "embedding": "sparse"}
     if memory in ("chain", "parallel"):
         form["normalise"] = "layer"
-    sizes = {"num_pools": 5, "pool_size": 16, "viewport_size": 8}
+    sizes: dict[str, Any] = {"num_pools": 5, "pool_size": 16, "viewport_size": 8}
     sizes |= {"output_size": 32, "hidden_size": 32}
     return NetworkBuilder(NetworkSettings(memory=memory, **sizes | form | settings), (1, 1, 4), 5)
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+from typing import Any
 
 import numpy as np
 import pytest

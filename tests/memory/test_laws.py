@@ -218,7 +218,8 @@ def test_vmap_is_a_loop(name, form):
     def batch(*args):
         return jax.vmap(unrolled, in_axes=axes)(*args)
 
-    ys, together = differentiate(batch, 3)(memory, *stack(*cases), stack(*weights))
+    states, xs, starts = stack(*cases)
+    ys, together = differentiate(batch, 3)(memory, states, xs, starts, stack(*weights))
     run = differentiate(unrolled, 3)
     alone = [run(memory, *case, one) for case, one in zip(cases, weights, strict=True)]
     assert_close(ys, stack(*(out for out, _ in alone)))

@@ -1,6 +1,7 @@
 """The actor-critic: step and unroll agree, and its settings do what they say."""
 
 import functools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ import pytest
 
 from longpass.memory import GRU, LSTM, Concrete, Parallel
 from longpass.networks import ActorCritic, MemoryName, Torso, make_actor_critic
+from tests.helpers import given
 
 KEY = jax.random.key(0)
 BOARD = (5, 6, 3)
@@ -35,7 +37,7 @@ class Constant:
     def initial_state(self, batch_shape=()):
         return jnp.zeros((*batch_shape, 3), jnp.float32)
 
-    def step(self, state, x, start=False):
+    def step(self, state, x, start: Any = False):
         return x, jnp.where(start, 0, state)
 
     def unroll(self, state, xs, starts=None, block_every=None):
@@ -111,7 +113,7 @@ def test_a_centred_embedding_is_the_sparse_one_less_its_mean_for_good():
 
 def test_what_writes_is_marked():
     """The torso, and the pools' input matrix; an LSTM reads and writes with the same weights."""
-    for name, count in (("chain", 6), ("parallel", 6), ("lstm", 5), ("gru", 5)):
+    for name, count in zip(NAMES, (6, 6, 5, 5), strict=True):
         writing = small(name).writing()
         assert sum(jax.tree.leaves(writing)) == count
         assert all(jax.tree.leaves(writing.torso))
@@ -126,7 +128,7 @@ def test_what_writes_is_marked():
 def test_names_are_a_convenience(name, kind):
     """A network by name is the network of the memory object, with the keys split in one order."""
     network = small(name)
-    sizes = (
+    sizes: dict[str, Any] = (
         {"num_pools": 3, "viewport_size": 4, "pool_size": 8} if kind in (Concrete, Parallel) else {}
     )
     width = 8 if name == "parallel" else 128

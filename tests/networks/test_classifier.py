@@ -8,6 +8,7 @@ import pytest
 
 from longpass.memory import GRU, LSTM, Concrete, Parallel
 from longpass.networks import Classifier, make_classifier, make_memory
+from tests.helpers import given, wrong
 
 KEY = jax.random.key(0)
 POOLS = {"num_pools": 3, "viewport_size": 4, "base": 1.5}
@@ -24,6 +25,11 @@ def by_hand(name):
         return Classifier(memory, 4, embedding=embedding, key=KEY)
     kind = LSTM if name == "lstm" else GRU
     return Classifier(kind(8, 6, key=memory_key), 4, hidden_size=7, key=KEY)
+
+
+def linear(layer: eqx.nn.Linear | None, xs):
+    """A layer at every step."""
+    return xs @ given(layer).weight.T + given(given(layer).bias)
 
 
 @pytest.mark.parametrize("name", ["chain", "parallel", "lstm", "gru"])
@@ -51,7 +57,10 @@ def test_names_are_a_convenience(name):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: make_memory(wrong("tape"), 3, key=KEY), "memory is 'tape': it must be one of 'chain'"),
+        (
+            lambda: make_memory(wrong("tape"), 3, key=KEY),
+            "memory is 'tape': it must be one of 'chain'",
+        ),
         (lambda: make_memory("lstm", 3, num_pools=2, key=KEY), "num_pools is 2: it must not be"),
         (lambda: Classifier(GRU(3, 4, key=KEY), 0, key=KEY), "num_classes is 0"),
         (lambda: Classifier(GRU(3, 4, key=KEY), 2, hidden_size=0, key=KEY), "hidden_size is 0"),
