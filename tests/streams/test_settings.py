@@ -54,8 +54,8 @@ def test_defaults_are_filled_in_where_the_memory_has_the_setting():
 
 def test_settings_and_plans_need_no_jax():
     script = (
-        "import sys; from longpass.streams import StreamSettings, FixedPlan, Sweep, "
-        "sweep_preset, estimate_seconds, train_group; StreamSettings().resolved(); "
+        "import sys; from longpass.streams import FixedPlan, StreamSettings, Sweep, "
+        "SweepPlan, sweep_preset, estimate_seconds, train_group; StreamSettings().resolved(); "
         "SweepPlan().check(); sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
