@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def make_up_returns(task, on_progress):
     ]
     counts = {"round": task.number, "episodes": first + task.episodes}
     file = io.BytesIO()
-    np.savez(file, **{"['scores']": np.array([mean, mean], np.float32)})
+    members: dict[str, Any] = {"['scores']": np.array([mean, mean], np.float32)}
+    np.savez(file, **members)
     last = {"event": "round", **counts, "mean": mean, "scored": 2}
     return RoundResult(file.getvalue(), [*lines, last])
 
