@@ -77,7 +77,7 @@ def test_what_a_run_leaves(straight):
 def test_a_trained_network_is_loaded_without_compiling(straight):
     compiled = []
 
-    def listen(event, duration, **_):
+    def listen(event, duration_secs, **kwargs):
         if "backend_compile" in event:
             compiled.append(event)
 

@@ -16,6 +16,7 @@ import pytest
 from longpass._fields import replace_settings
 from longpass.agents import RayImpala
 from tests.agents.zoo import PROBE_RUN, hyper, make_probe_trainer
+from tests.helpers import given
 
 pytestmark = pytest.mark.xdist_group("ray")
 HYPER = {"entropy_cost": 5e-3, "discount": 0.9, "epsilon": 1e-5}
@@ -43,8 +44,8 @@ def test_an_actor_acts_the_learner_learns_and_a_lost_actor_is_replaced(address):
         state, result = trainer.train_steps(state, STILL, 6)
         np.testing.assert_allclose(result.metrics.ratio, 1.0, atol=1e-5)
         # It acts on while the learner learns from the first rollout: then it is one update late.
-        assert result.actors.lag.tolist() == [0, 1, 1, 1, 1, 1]
-        assert set(result.actors.lag_most) == {1}
+        assert given(result.actors).lag.tolist() == [0, 1, 1, 1, 1, 1]
+        assert set(given(result.actors).lag_most) == {1}
         assert result.scores.shape == (6, learner.rollout, learner.envs)
 
         state, result = trainer.train_steps(state, LEARNING, 100)
@@ -52,18 +53,18 @@ def test_an_actor_acts_the_learner_learns_and_a_lost_actor_is_replaced(address):
         returns = np.nanmean(result.scores, axis=(1, 2))
         assert returns[:5].mean() < 0.6
         assert returns[-20:].mean() > 0.95
-        assert set(result.actors.lag) == {1}
+        assert set(given(result.actors).lag) == {1}
         assert np.abs(result.metrics.ratio - 1.0).max() > 1e-3
 
         (lost,) = actors()
         os.kill(lost, signal.SIGKILL)
-        while result.actors.lost[0] == 0:
+        while given(result.actors).lost[0] == 0:
             state, result = trainer.train_steps(state, LEARNING, 1)
-        assert result.actors.lost[0] == 1
+        assert given(result.actors).lost[0] == 1
         assert lost not in actors()
         assert len(actors()) == 1
         state, result = trainer.train_steps(state, LEARNING, 4)
-        assert result.actors.lost[0] == 1
+        assert given(result.actors).lost[0] == 1
         assert np.nanmean(result.scores) > 0.9
     until = time.monotonic() + 30
     while actors():
