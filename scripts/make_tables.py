@@ -4,9 +4,11 @@ python scripts/make_tables.py          # write
 python scripts/make_tables.py --check  # exit with 1 if a page would change
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from longpass._fields import describe_fields, flag_name
 from longpass.agents import (
@@ -16,6 +18,7 @@ from longpass.agents import (
     PopulationSettings,
     default_words,
 )
+from longpass.streams import StreamSettings, SweepPlan
 
 DOCS = Path(__file__).parent.parent / "docs"
 END = "<!-- end -->"
@@ -42,14 +45,26 @@ def agent_tables() -> str:
     return "\n\n".join(make_table(cls, default_words) for cls in classes)
 
 
-def population_table() -> str:
-    """The settings of populations."""
-    return make_table(PopulationSettings, lambda name: str(getattr(PopulationSettings(), name)))
+def plain_table(cls: type) -> str:
+    """The settings of a class whose defaults do not depend on anything."""
+    return make_table(cls, lambda name: _in_words(getattr(cls(), name)))
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "agents.md": {"<!-- settings of agents -->": agent_tables},
-    "populations.md": {"<!-- settings of populations -->": population_table},
+    "populations.md": {
+        "<!-- settings of populations -->": functools.partial(plain_table, PopulationSettings)
+    },
+    "classification.md": {
+        "<!-- settings of a run -->": functools.partial(plain_table, StreamSettings),
+        "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),
+    },
 }
 
 

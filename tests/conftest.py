@@ -38,23 +38,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Environments are played for thousands of episodes: optimising their programs pays.
 _OPTIMISED = ROOT / "tests" / "envs"
-# Folders and files all of whose tests are slow; single tests elsewhere have the mark themselves.
+# Files all of whose tests are slow; single tests elsewhere have the mark themselves.
 SLOW = (
-    "cluster",
-    "envs",
-    "networks",
+    "cluster/*.py",
+    "envs/*docs.py",
+    "envs/*draws.py",
+    "envs/*fuzz.py",
+    "envs/*gym.py",
+    "envs/*laws.py",
+    "envs/*oracle.py",
+    "envs/*scores.py",
     "memory/test_batched.py",
     "memory/test_concrete.py",
     "memory/test_laws.py",
+    "memory/test_pools.py",
+    "networks/*.py",
     "test_cli_worlds.py",
 )
 
 
 def pytest_collection_modifyitems(items):
-    """Mark slow folders and files."""
-    slow = {ROOT / "tests" / name for name in SLOW}
+    """Mark the tests of slow files."""
     for item in items:
-        if slow & {item.path, *item.path.parents}:
+        if any(item.path.relative_to(ROOT / "tests").match(pattern) for pattern in SLOW):
             item.add_marker(pytest.mark.slow)
 
 
@@ -81,3 +87,10 @@ def unchecked_types():
     config.update("jaxtyping_disable", True)
     yield
     config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True)
+def bad_input_is_unchecked(request):
+    """Whole modules of bad input run without type checks."""
+    if "bad_input" in request.path.name:
+        request.getfixturevalue("unchecked_types")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import longpass
+from tests.conftest import SLOW
 
 # What each package may import. A file directly in `longpass` (such as _checks.py) is open to all.
 MAY_IMPORT = {
@@ -50,6 +51,11 @@ def imports_of(package: str) -> list[tuple[Path, str]]:
 def test_every_package_has_a_place():
     packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
     assert packages == set(MAY_IMPORT)
+
+
+def test_types_are_checked_in_every_package_but_cli(pytestconfig):
+    *checked, _ = pytestconfig.getoption("jaxtyping_packages").split(",")
+    assert set(checked) == {f"longpass.{package}" for package in MAY_IMPORT if package != "cli"}
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
@@ -100,3 +106,9 @@ def test_a_command_is_imported_alone():
         "sys.exit(any(name in sys.modules for name in ('longpass.cli._train', 'longpass.agents')))"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_every_pattern_of_slow_tests_names_some():
+    here = Path(__file__).parent
+    for pattern in SLOW:
+        assert list(here.glob(pattern)), pattern

@@ -1,10 +1,11 @@
-"""`play`, `film`, `replay` and the flags of tasks, as a user meets them."""
+"""`play`, `film`, `replay` and the flags of worlds, as a user meets them."""
 
 import dataclasses
 import importlib
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -18,23 +19,44 @@ import pytest
 from PIL import Image, ImageSequence
 
 from longpass import envs
-from longpass.cli import _tasks, main
+from longpass.cli import main
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize(
-    ("flags", "record"),
-    [
-        (_tasks.CuedCatchTask, envs.CuedCatchParams),
-        (_tasks.TMazeTask, envs.TMazeParams),
-        (_tasks.SequenceRecallTask, envs.SequenceRecallParams),
-    ],
-)
-def test_flags_are_the_parameters(flags, record):
-    fields = {f.name: f.default for f in dataclasses.fields(record)}
-    fields.pop("truncate_at_timeout", None)  # what a library reports; nobody sees it on a screen
-    assert {f.name: f.default for f in dataclasses.fields(flags)} == fields
+@pytest.mark.parametrize("command", ["play", "film", "train", "pbt"])
+@pytest.mark.parametrize("name", envs.names())
+def test_flags_are_the_parameters(name, command, capsys):
+    with pytest.raises(SystemExit) as left:
+        main([command, name, "--help"])
+    assert left.value.code == 0
+    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    for field in dataclasses.fields(envs.WORLDS[name].load_params()):
+        flag = re.search(rf"--{field.name.replace('_', '-')}[ ,].*?\(default: (.*?)\)", out)
+        assert flag, field.name
+        assert flag[1] == str(field.default)
+
+
+def test_help_does_not_load_jax():
+    code = """
+import sys
+from longpass.cli import main
+try:
+    main(["film", "t-maze", "--help"])
+finally:
+    assert not {"jax", "equinox", "matplotlib"} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Remember a cue through limbo" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["play", "film"])
+def test_bad_parameters_are_bad_flags(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        main([command, "t-maze", "--limbo-time", "2"])
+    assert left.value.code == 2
+    assert "limbo_time is 2: it must be 0 (no limbo) or at least 3" in capsys.readouterr().err
 
 
 class Terminal:
@@ -136,7 +158,7 @@ def test_film(tmp_path, capsys, policy):
     main(["film", "cued-catch", "--policy", policy, "--num-trials", "2", "--initial-cue-duration",
           "1", "--reward-free-trials", "0", "-o", str(out), "--json"])  # fmt: skip
     result = json.loads(capsys.readouterr().out)
-    assert result["steps"] == 17
+    assert (result["task"], result["steps"]) == ("cued-catch", 17)
     if policy == "scripted":
         assert result["score"] == 2.0
     with Image.open(out) as film:
@@ -145,7 +167,7 @@ def test_film(tmp_path, capsys, policy):
             shown += frame.info["duration"]
         assert shown == 18 * 50
         picture = np.asarray(film.convert("RGB"))
-    assert tuple(picture[14 + 7, 8 * 14 + 7]) == envs.COLOURS["cued_catch"]["a"]
+    assert tuple(picture[14 + 7, 8 * 14 + 7]) == envs.CuedCatch.colours["a"]
 
 
 def test_film_refuses_what_it_cannot_write(tmp_path, capsys):

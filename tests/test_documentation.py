@@ -51,6 +51,21 @@ def test_examples_run_as_they_stand(page, place):
 
 
 @pytest.mark.slow
+def test_recall_example():
+    """In a process of its own, since it is about single precision."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples/recall.py")],
+        capture_output=True,
+        text=True,
+        env=default_environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    accuracies = dict(re.findall(r"(\w+) +([\d.]+) right", done.stdout))
+    assert float(accuracies["Concrete"]) > 0.9
+    assert float(accuracies["LSTM"]) < 0.4
+
+
+@pytest.mark.slow
 def test_linear_memory_example(capsys):
     result = runpy.run_path(str(ROOT / "examples/linear_memory.py"))["main"]()
     assert result["pool chain"] < 1e-12
@@ -65,7 +80,15 @@ def test_successor_features_example():
     assert result["sampled"] < 0.03
 
 
-@pytest.mark.parametrize("name", ["longpass._rates", "longpass.theory._filters"])
+DOCTESTS = [
+    "longpass._rates",
+    "longpass.theory._filters",
+    *(f"longpass.memory._{name}" for name in ("concrete", "gru", "links", "lstm", "pools")),
+    *(f"longpass.networks._{name}" for name in ("actor_critic", "classifier", "memories")),
+]
+
+
+@pytest.mark.parametrize("name", DOCTESTS)
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

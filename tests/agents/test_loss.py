@@ -237,6 +237,7 @@ def test_rewards_count_by_their_scale():
     assert not jnp.array_equal(policies[0], policies[2])
 
 
+@pytest.mark.slow
 def test_the_embedding_starts_as_its_mark_says():
     frames = jnp.eye(4, dtype=jnp.uint8)[:, None, None]
     plain, sparse, centred = (

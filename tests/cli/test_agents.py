@@ -180,6 +180,10 @@ def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
         film.seek(20)
         beside = np.asarray(film.convert("RGB"))[:98, plain.size[0] :]
     assert len(np.unique(beside.reshape(-1, 3), axis=0)) > 5
+    # Without flags the world has the parameters of the run; flags replace them one by one.
+    film = ("film", "cued-catch", "--policy", trained, "-o", tmp_path / "other.gif", "--json")
+    assert json.loads(run(capsys, *film)[1])["steps"] == 24
+    assert json.loads(run(capsys, *film, "--num-trials", "2")[1])["steps"] == 17
     code, _, err = run(capsys, "film", "t-maze", "--policy", trained, "-o", tmp_path / "no.gif")
     assert code == 1
     assert "trained on cued-catch: it must be a run on t-maze" in err

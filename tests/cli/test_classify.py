@@ -50,6 +50,7 @@ def events(path):
     return [line["event"] for line in Records(path / "records.jsonl").read()]
 
 
+@pytest.mark.slow
 def test_a_run_stopped_and_resumed_is_one_never_stopped(
     capsys, tmp_path, monkeypatch, one_block_per_call
 ):
@@ -97,6 +98,7 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(
     assert events(tmp_path / "cut") == ["begin", "resume", "result"]
 
 
+@pytest.mark.slow
 def test_stopping_and_resuming_in_default_precision(tmp_path):
     """As users run it. This process has double precision, which once hid that a checkpoint could
     not be loaded."""
@@ -119,6 +121,7 @@ def test_stopping_and_resuming_in_default_precision(tmp_path):
         assert not [name for name in file.files if file[name].dtype == np.float64]
 
 
+@pytest.mark.slow
 def test_a_folder_in_use_is_refused_and_left_as_it_is(tmp_path):
     out = tmp_path / "run"
     out.mkdir()
@@ -166,6 +169,7 @@ def test_foreign_folders_are_left_alone(capsys, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_from_folders_of_classify_and_of_sweep(capsys, tmp_path):
     code, _, err = run(capsys, "classify", *TINY, "--out", tmp_path / "records" / "one")
     assert code == 0, err

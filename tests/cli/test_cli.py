@@ -29,8 +29,8 @@ def test_help_is_a_tour_and_is_quick_to_import():
     [
         ("impulse", 16, 40),  # a curve per pool, of two wirings
         ("frequency", 24, 20),  # three panels of as many
-        ("memory-trace", 8, 20),  # an image per pool
-        ("schematic", 40, 6),  # boxes and arrows
+        pytest.param("memory-trace", 8, 20, marks=pytest.mark.slow),  # an image per pool
+        pytest.param("schematic", 40, 6, marks=pytest.mark.slow),  # boxes and arrows
         pytest.param("tasks", 7, 20, marks=pytest.mark.slow),  # images of frames
     ],
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from longpass.jobs import ray_cluster
+from tests.helpers import given
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +34,10 @@ def address():
         [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     with server:
-        address = server.stdout.readline().strip()
+        address = given(server.stdout).readline().strip()
         with ray_cluster(address):
             yield address
-        server.stdin.close()
+        given(server.stdin).close()
     for name in setting:
         del os.environ[name]
     shutil.rmtree(scratch, ignore_errors=True)

@@ -92,13 +92,15 @@ def test_a_job_whose_workers_die_fails(engine):
 
 def test_a_job_whose_workers_are_killed_fails(engine, name):
     victims = set()
+    seen = []
     for progress in engine.run(jobs("never end")):
+        seen.append(progress)
         if progress.state == "running":
             victims.add(process_of(progress))
             os.kill(process_of(progress), signal.SIGKILL)
     assert len(victims) == 2
     how = "exit code -9" if name == "local" else "the error "
-    assert progress.error.startswith(f"the worker process died twice, last with {how}")
+    assert seen[-1].error.startswith(f"the worker process died twice, last with {how}")
 
 
 def test_closing_ends_the_workers(engine):
@@ -149,6 +151,8 @@ def test_ray_workers_stay_between_runs(address):
 
 def test_a_message_that_is_lost_with_its_node_is_as_a_worker_that_is_lost(address, monkeypatch):
     """One node cannot lose another's memory, so here the error is made up."""
+    from ray.exceptions import ObjectLostError
+
     import ray
 
     fetch, lost = ray.get, []
@@ -157,7 +161,7 @@ def test_a_message_that_is_lost_with_its_node_is_as_a_worker_that_is_lost(addres
         found = fetch(reference, *args, **kwargs)
         if getattr(found, "state", None) == "done" and not lost:
             lost.append(found)
-            raise ray.exceptions.ObjectLostError(reference.hex(), None, "")
+            raise ObjectLostError(reference.hex(), None, "")
         return found
 
     monkeypatch.setattr(ray, "get", get)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from longpass.jobs import FailedStartsError, Job, Message, Scheduler
+from longpass.jobs import FailedStartsError, Job, JobProgress, Message, Scheduler
 
 
 class FakeWorker:
@@ -110,8 +110,8 @@ def test_progress_is_passed_on_as_it_is():
 
     (job,) = jobs("a")
     running, failed = Scheduler(Transport(), 1).run([job])
-    assert running == (job, "running", 0.25, [1.0, 2.0], None, None)
-    assert failed == (job, "failed", 0.0, (), None, "MemoryError: no room")
+    assert running == JobProgress(job, "running", 0.25, [1.0, 2.0])
+    assert failed == JobProgress(job, "failed", error="MemoryError: no room")
 
 
 def test_the_job_of_a_lost_worker_is_the_next_one_to_begin():

@@ -12,6 +12,7 @@ from longpass.agents import Population
 from longpass.jobs import make_engine
 from longpass.streams import Sweep, SweepPlan, train_group
 from tests.agents import zoo
+from tests.helpers import given
 from tests.jobs.made_up import Numbers, square_runs
 from tests.jobs.processes import all_end, process_of
 
@@ -45,7 +46,7 @@ def test_records_are_those_of_the_local_engine(address, tmp_path):
         for progress in sweep.run(engine):
             assert progress.error is None
     (record,) = sweep.records.read()
-    # What a process of the local engine does; tests/streams/test_sweep.py holds that to this too.
+    # What a process of the local engine does; tests/search/test_sweep.py holds that to this too.
     (here,) = train_group((plan.settings(0),), lambda fraction, scores: None)
     assert record | {"seconds": 0} == {"sweep": "tiny", "run": 0, **here, "seconds": 0}
 
@@ -79,7 +80,7 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_its_sweep_resumes(name, re
     processes, done, sweep = set(), set(), Sweep(Numbers(30), tmp_path)
     with driver:
         while len(done) < 3:
-            processes.add(int(driver.stdout.readline()))
+            processes.add(int(given(driver.stdout).readline()))
             done = sweep.done()
         driver.kill()
     assert all_end(processes)

@@ -1,21 +1,74 @@
 """What is particular to Concrete and Parallel: writing, gradients by pool, reading."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from longpass.memory._reading import read_by_chunks, read_by_scan
 
-from longpass.memory import Concrete, Parallel, PoolChain, _reading, rates
+from longpass.memory import (
+    Concrete,
+    Gate,
+    OrthonormalTanh,
+    Parallel,
+    PoolChain,
+    Projection,
+    rates,
+)
+from longpass.memory._frozen_pools import (
+    fastest_read_form,
+    read_at_once,
+    read_by_chunks,
+    read_in_stretches,
+)
 from longpass.memory._reader import _layer_norm
+from longpass.theory import mean_delay
 from tests.memory.zoo import SIZES, sample, weigh
 
 kinds = pytest.mark.parametrize("kind", [Concrete, Parallel])
 
 
 def build(kind=Concrete, inputs=4, **options):
-    return kind(inputs, **{**SIZES, **options}, key=jax.random.key(0))
+    return kind(inputs, 5, **{**SIZES, **options}, key=jax.random.key(0))
+
+
+@kinds
+def test_every_argument_can_be_read_under_its_name(kind):
+    arguments = {
+        "input_size": 7,
+        "output_size": 9,
+        "num_pools": 5,
+        "pool_size": 6,
+        "base": 1.5,
+        "viewport_size": 4,
+        "gradient_pools": 2,
+        "read_input": False,
+        "normalise": "layer",
+        "activation": jnp.tanh,
+        "dtype": jnp.float32,
+    }
+    if kind is Concrete:
+        arguments["link"] = Gate(6, 5, dtype=jnp.float32)
+    memory = kind(**arguments, key=jax.random.key(0))
+    for name, value in arguments.items():
+        assert getattr(memory, name) is value or getattr(memory, name) == value, name
+    defaults = kind(7, key=jax.random.key(0))
+    assert (defaults.num_pools, defaults.pool_size, defaults.output_size) == (8, 64, 128)
+    assert (defaults.base, defaults.viewport_size, defaults.gradient_pools) == (2.0, 16, 1)
+    assert (defaults.read_input, defaults.normalise, defaults.link) == (True, None, None)
+
+
+@kinds
+@pytest.mark.parametrize(("horizon", "base"), [(280, 2.0), (50, 1.5), (0, 3.0)])
+def test_for_horizon_takes_the_fewest_pools_that_reach_it(kind, horizon, base):
+    memory = kind.for_horizon(3, 4, horizon=horizon, base=base, pool_size=2, key=jax.random.key(0))
+    wiring = "chain" if kind is Concrete else "parallel"
+    delays = mean_delay(rates(base, 20), wiring)
+    assert memory.num_pools == 1 + int(np.argmax(delays >= horizon))
+    assert (memory.base, memory.pool_size, memory.output_size) == (base, 2, 4)
+    assert kind.for_horizon(3, horizon=9, key=jax.random.key(0)).base == 2.0
 
 
 @kinds
@@ -26,7 +79,7 @@ def test_writing_starts_as_a_padded_identity_over_the_base(kind, inputs):
     # So a fresh network's pools are plain pools of the (padded or cropped) input.
     xs = jax.random.normal(jax.random.key(1), (50, inputs))
     last, _ = memory.unroll(memory.initial_state(), xs)
-    _, pools = memory.pools.unroll(memory.initial_state(), xs @ np.eye(inputs, 4))
+    _, pools = memory.filters.unroll(memory.initial_state(), xs @ np.eye(inputs, 4))
     np.testing.assert_allclose(last, pools[-1], atol=1e-12)
 
 
@@ -54,7 +107,7 @@ def test_blocked_pools_are_constants_to_the_writer(gradient_pools):
     """The gradient in `write` is that of a network whose slower pools are given from outside."""
     memory = build(gradient_pools=gradient_pools, activation=jnp.tanh, read_input=False)
     xs = jax.random.normal(jax.random.key(1), (30, 4))
-    chain = PoolChain(4, memory.pools.rates)
+    chain = PoolChain(4, memory.filter.rates)
     _, constant = chain.unroll(chain.initial_state(), xs @ memory.write.T * 1.7)
 
     def by_hand(write):
@@ -73,24 +126,62 @@ def test_blocked_pools_are_constants_to_the_writer(gradient_pools):
     )
 
 
-@pytest.mark.parametrize("normalise", ["none", "layer"])
+FORMS = {
+    "at once": read_at_once,
+    # 31 steps are two stretches and a rest.
+    "stretches": functools.partial(read_in_stretches, steps=16),
+    "chunks": read_by_chunks,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("normalise", [None, "layer"])
 @pytest.mark.parametrize("length", [1, 8, 31])
-def test_reading_by_scan_is_reading_what_was_kept(normalise, length, monkeypatch):
-    monkeypatch.setattr(_reading, "AT_ONCE", 0)  # so 31 steps are two stretches and a rest
-    monkeypatch.setattr(_reading, "HELD", 0)
+def test_reading_frozen_pools_is_reading_what_was_kept(form, normalise, length):
+    """In outputs, and in gradients of the reader."""
+    if form == "chunks" and normalise == "layer":
+        pytest.skip("normalised pools are not linear")
     memory = build(normalise=normalise)
-    filt, reader = memory.pools.filter.drop(1), memory.reader
-    state, drive, starts = sample(memory.pools, length, 1, 0.2)
+    filt = memory.filter.drop(1)
+    state, drive, starts = sample(memory.filters, length, 1, 0.2)
+
+    def keep(reader, given):
+        chain = PoolChain(4, filt.rates)
+        last, pools = chain.unroll(state[1:], drive / filt.rates[0], given)
+        return last, jnp.concatenate([reader.view(1 + n, pools[:, n]) for n in range(2)], axis=1)
+
+    def read(reader, given):
+        last, views = FORMS[form](reader, 1, filt, state[1:], drive, given)
+        return last, jnp.concatenate(views, axis=1)
+
+    @eqx.filter_jit
+    def run(way, given):
+        def loss(reader):
+            out = way(reader, given)
+            return weigh(out), out
+
+        return eqx.filter_value_and_grad(loss, has_aux=True)(memory.reader)
+
     for given in (None, starts):
-        pools_memory = PoolChain(4, filt.rates)
-        last, pools = pools_memory.unroll(state[1:], drive / filt.rates[0], given)
-        kept = jnp.concatenate([reader.view(1 + n, pools[:, n]) for n in range(2)], axis=1)
-        forms = [read_by_scan(reader, 1, filt, state[1:], drive, given)]
-        if normalise == "none":
-            forms.append(read_by_chunks(reader, 1, filt, state[1:], drive, given))
-        for after, views in forms:
-            np.testing.assert_allclose(after, last, atol=1e-12)
-            np.testing.assert_allclose(jnp.concatenate(views, axis=1), kept, atol=1e-9)
+        ours, theirs = run(read, given), run(keep, given)
+        for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("normalise", "length", "with_starts", "form"),
+    [
+        (None, 3, False, read_at_once),
+        (None, 300, True, read_at_once),
+        (None, 600, False, read_by_chunks),
+        ("layer", 600, False, read_at_once),
+        ("layer", 20_000, False, read_in_stretches),
+        (None, 20_000, True, read_in_stretches),
+    ],
+)
+def test_which_form_reads_frozen_pools_on_a_cpu(normalise, length, with_starts, form):
+    chosen = fastest_read_form(build(normalise=normalise).reader, (2, 4), length, with_starts)
+    assert getattr(chosen, "func", chosen) is form
 
 
 def test_layer_puts_every_pool_on_one_scale():
@@ -124,7 +215,7 @@ def test_reader_sees_the_input_only_if_asked():
 
 def test_projection_link_starts_as_the_papers_model():
     xs = jax.random.normal(jax.random.key(1), (40, 4))
-    plain, linked = (build(link=link) for link in ("none", "projection"))
+    plain, linked = (build(link=link) for link in (None, Projection(4, 3)))
     linked = eqx.tree_at(lambda m: m.reader, linked, plain.reader)
     ours, theirs = (m.unroll(m.initial_state(), xs) for m in (linked, plain))
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-12)
@@ -132,19 +223,20 @@ def test_projection_link_starts_as_the_papers_model():
 
 
 def test_orthonormal_links_are_orthonormal_and_fixed():
-    memory = build(link="orthonormal-tanh", gradient_pools=3)
-    for matrix in memory.pools.link.matrices:
+    link = OrthonormalTanh(4, 3, key=jax.random.key(3))
+    memory = build(link=link, gradient_pools=3)
+    for matrix in link.matrices:
         np.testing.assert_allclose(matrix @ matrix.T, np.eye(4), atol=1e-12)
     state, xs, _ = sample(memory, 10, 0)
     gradient = eqx.filter_grad(lambda m: weigh(m.unroll(state, xs)))(memory)
-    assert not gradient.pools.link.matrices.any()
+    assert not gradient.filters.link.matrices.any()
     assert gradient.write.any()
 
 
 def test_a_closed_gate_holds_its_pool():
-    memory = build(link="gate")
+    memory = build(link=Gate(4, 3))
     closed = eqx.tree_at(
-        lambda m: m.pools.link.biases, memory, replace_fn=lambda b: jnp.full_like(b, -1e9)
+        lambda m: m.filters.link.biases, memory, replace_fn=lambda b: jnp.full_like(b, -1e9)
     )
     state, xs, _ = sample(closed, 20, 0)
     last, _ = closed.unroll(state, xs)

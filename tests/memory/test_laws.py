@@ -1,7 +1,9 @@
-"""Laws that hold for every memory: see `AbstractMemory`."""
+"""Laws that hold for every memory and every form of its unroll: see `AbstractMemory`.
+
+Each law is about outputs and gradients alike: `differentiate(form)` gives both.
+"""
 
 import functools
-import itertools
 
 import equinox as eqx
 import jax
@@ -11,63 +13,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longpass.memory import _linear, _reading, plain_unroll
-from tests.memory.zoo import MEMORIES, sample, weigh
+from longpass.memory import plain_unroll
+from tests.memory.zoo import FORMS, MEMORIES, build, sample, unroll
 
-# Long enough for every form: several chunks and stretches, the last of them ragged.
-LONG = 153
+# Long enough for several chunks and stretches, the last of them ragged. Short unrolls are compiled
+# without a loop.
+LONG, SHORT = 153, 3
 # (length, starts or not, block_every): few, so that each program is compiled once and then runs on
 # many draws.
-CASES = ((LONG, True, 3), (LONG, False, 40), (32, False, None))
-# All tests of a memory run in one process, which keeps its compiled programs.
-everywhere = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in MEMORIES]
+CASES = ((LONG, True, 3), (LONG, False, 40), (SHORT, True, 2))
+
+
+def _in_one_process(name, *values):
+    """All tests of a memory run in one process, which keeps its compiled programs."""
+    return pytest.param(name, *values, marks=pytest.mark.xdist_group(name))
+
+
+every_memory = pytest.mark.parametrize("name", [_in_one_process(name) for name in MEMORIES])
+every_form = pytest.mark.parametrize(
+    ("name", "form"), [_in_one_process(name, form) for name in MEMORIES for form in FORMS[name]]
 )
 
 
-@pytest.fixture(autouse=True)
-def short_stretches(monkeypatch):
-    """Small pools could be held for long: let LONG be many stretches all the same."""
-    monkeypatch.setattr(_reading, "AT_ONCE", 0)
-    monkeypatch.setattr(_reading, "HELD", 0)
-
-
 @functools.cache
-def build(name, dtype=jnp.float64):
-    return MEMORIES[name](dtype)
+def differentiate(form, block_every):
+    """`form` as a jitted function to ((state, outputs), gradients in (memory, state, inputs)).
 
-
-@functools.cache
-def differentiated(form, block_every):
-    """`form` as a jitted function to (state and outputs, gradients in memory, state and inputs)."""
+    Gradients are those of `weights`, like (state, outputs), times outputs.
+    """
 
     @eqx.filter_jit
-    def run(memory, state, xs, starts):
-        def loss(args):
-            out = form(*args, starts, block_every)
-            return weigh(out), out
+    def run(memory, state, xs, starts, weights):
+        arrays, static = eqx.partition(memory, eqx.is_array)
 
-        (_, out), gradients = eqx.filter_value_and_grad(loss, has_aux=True)((memory, state, xs))
-        return out, gradients
+        def of(arrays, state, xs):
+            return form(eqx.combine(arrays, static), state, xs, starts, block_every)
+
+        out, pull = jax.vjp(of, arrays, state, xs)
+        return out, pull(weights)
 
     return run
 
 
-def fast_unroll(memory, *args):
-    return memory.unroll(*args)
-
-
-unroll = eqx.filter_jit(fast_unroll)
-
-
-def unroll_by_steps(memory, state, xs, starts, block_every):
-    ys = []
-    for t, x in enumerate(xs):
-        if block_every and t and t % block_every == 0:
-            state = jax.lax.stop_gradient(state)
-        state, y = memory.step(state, x, False if starts is None else starts[t])
-        ys.append(y)
-    return state, jnp.stack(ys)
+def weights_for(memory, length, seed=0):
+    """Random weights of the state after `length` steps and of the outputs."""
+    state, _, _ = sample(memory, 1, seed + 1000)
+    key = jax.random.key(seed + 2000)
+    return state, jax.random.normal(key, (length, *memory.output_shape), memory.dtype)
 
 
 def assert_close(ours, theirs, tolerance=1e-9):
@@ -78,205 +70,276 @@ def assert_close(ours, theirs, tolerance=1e-9):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
 
 
-@everywhere
-@given(case=st.sampled_from(CASES), seed=st.integers(0, 2**16), chance=st.floats(0, 1))
-def test_fast_form_is_plain_scan(name, case, seed, chance):
-    assert_fast_is_plain(build(name), case, seed, chance, 1e-9)
+def assert_equal(ours, theirs):
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, ours, theirs))
 
 
-@everywhere
-@settings(max_examples=3)
-@given(seed=st.integers(0, 2**16))
-def test_fast_form_is_plain_scan_in_single_precision(name, seed):
-    assert_fast_is_plain(build(name, jnp.float32), CASES[0], seed, 0.1, 1e-4)
+def add(*trees):
+    return jax.tree.map(lambda *leaves: sum(leaves), *trees)
 
 
-def assert_fast_is_plain(memory, case, seed, chance, tolerance):
+def compare_with_plain(memory, form, case, seed, chance, tolerance):
     length, with_starts, block_every = case
     state, xs, starts = sample(memory, length, seed, chance)
-    starts = starts if with_starts else None
-    plain = differentiated(plain_unroll, block_every)(memory, state, xs, starts)
-    fast = differentiated(fast_unroll, block_every)(memory, state, xs, starts)
-    assert_close(fast, plain, tolerance)
+    args = (memory, state, xs, starts if with_starts else None, weights_for(memory, length, seed))
+    ours, plain = (differentiate(one, block_every)(*args) for one in (form, plain_unroll))
+    assert_close(ours, plain, tolerance)
 
 
-@pytest.mark.parametrize("name", ["chain", "concrete", "concrete, layer", "parallel"])
-def test_forms_of_accelerators_are_plain_scan(name, monkeypatch):
-    """Elsewhere than on a CPU other forms are chosen: they must be as right."""
-    for module in (_linear, _reading):
-        monkeypatch.setattr(module, "on_cpu", lambda: False)
+@every_form
+@given(case=st.sampled_from(CASES), seed=st.integers(0, 2**16), chance=st.floats(0, 1))
+def test_every_form_is_the_plain_scan(name, form, case, seed, chance):
+    compare_with_plain(build(name), FORMS[name][form], case, seed, chance, 1e-9)
+
+
+@every_form
+@settings(max_examples=3)
+@given(seed=st.integers(0, 2**16))
+def test_every_form_is_the_plain_scan_in_single_precision(name, form, seed):
+    memory = build(name, jnp.float32)
+    compare_with_plain(memory, FORMS[name][form], CASES[0], seed, 0.1, 1e-4)
+
+
+@every_memory
+def test_the_plain_scan_is_a_loop_over_step(name):
     memory = build(name)
-    for length, with_starts, block_every in CASES:
-        state, xs, starts = sample(memory, length, 0)
-        starts = starts if with_starts else None
-        fast = differentiated.__wrapped__(fast_unroll, block_every)(memory, state, xs, starts)
-        plain = differentiated(plain_unroll, block_every)(memory, state, xs, starts)
-        assert_close(fast, plain)
 
+    def loop(memory, state, xs, starts, block_every):
+        ys = []
+        for t, x in enumerate(xs):
+            if t and t % block_every == 0:
+                state = jax.lax.stop_gradient(state)
+            state, y = memory.step(state, x, starts[t])
+            ys.append(y)
+        return state, jnp.stack(ys)
 
-@everywhere
-def test_plain_scan_is_steps(name):
-    memory = build(name)
     state, xs, _ = sample(memory, 5, 0)
     starts = jnp.array([False, False, False, True, False])
-    assert_close(
-        differentiated(plain_unroll, 2)(memory, state, xs, starts),
-        differentiated(unroll_by_steps, 2)(memory, state, xs, starts),
-    )
+    args = (memory, state, xs, starts, weights_for(memory, 5))
+    assert_close(differentiate(plain_unroll, 2)(*args), differentiate(loop, 2)(*args))
 
 
-@everywhere
-@given(cut=st.integers(1, LONG - 1), seed=st.integers(0, 2**16))
-def test_packed_is_separate(name, cut, seed):
-    """What was before a start leaves no trace: two sequences in one unroll are as each alone."""
+@every_memory
+def test_block_every_is_stopping_by_hand(name):
+    """Unrolls of `block_every` steps, each begun from a state that passes no gradient."""
     memory = build(name)
+
+    def by_hand(memory, state, xs, starts, block_every):
+        def block(state, inputs):
+            return plain_unroll(memory, jax.lax.stop_gradient(state), *inputs)
+
+        count = LONG // block_every - 1
+        state, first = plain_unroll(memory, state, xs[:block_every], starts[:block_every])
+        rest = (xs[block_every:].reshape(count, block_every, -1),)
+        rest += (starts[block_every:].reshape(count, block_every),)
+        state, ys = jax.lax.scan(block, state, rest)
+        return state, jnp.concatenate([first, ys.reshape(-1, *memory.output_shape)])
+
+    args = (memory, *sample(memory, LONG, 3), weights_for(memory, LONG))
+    assert_close(differentiate(plain_unroll, 3)(*args), differentiate(by_hand, 3)(*args))
+
+
+@every_form
+@settings(max_examples=3)
+@given(cut=st.integers(1, LONG // 3 - 1).map(lambda block: 3 * block), seed=st.integers(0, 2**16))
+def test_packed_is_separate(name, form, cut, seed):
+    """Two sequences in one unroll give what each gives alone: nothing passes a start."""
+    memory = build(name)
+    run = differentiate(FORMS[name][form], 3)
+    nowhere = jnp.zeros(LONG, bool)
     state, xs, _ = sample(memory, LONG, seed)
-    _, ys = unroll(memory, state, xs, jnp.zeros(LONG, bool).at[cut].set(True))
-    _, first = unroll(memory, state, xs)
-    # Padded to one length behind its end: a memory cannot look ahead.
-    alone = jnp.concatenate([xs[cut:], jnp.ones_like(xs[:cut])])
-    _, second = unroll(memory, memory.initial_state(), alone)
-    assert_close(ys[:cut], first[:cut])
-    assert_close(ys[cut:], second[: LONG - cut])
+    _, weights = weights_for(memory, LONG, seed)
+    empty = memory.initial_state()
+
+    def pad(array):
+        """Moved to the beginning; what comes behind the end has no weight."""
+        return jnp.concatenate([array[cut:], jnp.zeros_like(array[:cut])])
+
+    before = (jnp.arange(LONG) < cut).reshape(-1, *(1,) * (weights.ndim - 1))
+    packed, together = run(memory, state, xs, nowhere.at[cut].set(True), (empty, weights))
+    first, one = run(memory, state, xs, nowhere, (empty, jnp.where(before, weights, 0)))
+    second, other = run(memory, empty, pad(xs), nowhere, (empty, pad(weights)))
+    assert_close(packed[1][:cut], first[1][:cut])
+    assert_close(packed[1][cut:], second[1][: LONG - cut])
+    assert_close(together[0], add(one[0], other[0]))
+    assert_close(together[1], one[1])
+    assert_close(together[2][:cut], one[2][:cut])
+    assert_close(together[2][cut:], other[2][: LONG - cut])
 
 
-@everywhere
-def test_start_at_first_step_clears_the_state_given(name):
+@every_form
+def test_start_at_the_first_step_clears_the_state_given(name, form):
     memory = build(name)
+    run = differentiate(FORMS[name][form], 3)
     state, xs, _ = sample(memory, LONG, 1)
-    starts = jnp.zeros(LONG, bool).at[0].set(True)
-    cleared, gradients = differentiated(fast_unroll, 3)(memory, state, xs, starts)
-    assert_close(cleared, unroll(memory, memory.initial_state(), xs))
+    weights, nowhere = weights_for(memory, LONG), jnp.zeros(LONG, bool)
+    cleared, gradients = run(memory, state, xs, nowhere.at[0].set(True), weights)
+    empty, expected = run(memory, memory.initial_state(), xs, nowhere, weights)
+    assert_close(cleared, empty)
+    assert_close((gradients[0], gradients[2]), (expected[0], expected[2]))
     assert all(not leaf.any() for leaf in jax.tree.leaves(gradients[1]))
 
 
-@everywhere
-@pytest.mark.parametrize(("cuts", "with_starts"), [((1,), False), ((33,), True)])
-def test_any_chunking_is_the_whole(name, cuts, with_starts):
+@every_form
+def test_block_every_leaves_outputs_equal_to_the_bit(name, form):
+    memory, unrolled = build(name), FORMS[name][form]
+    args = (memory, *sample(memory, LONG, 2))
+    free, blocked = (eqx.filter_jit(unrolled)(*args, block_every) for block_every in (None, 3))
+    assert_equal(blocked, free)
+    weights = weights_for(memory, LONG)
+    free, blocked = (differentiate(unrolled, m)(*args, weights)[0] for m in (None, 3))
+    assert_equal(blocked, free)
+
+
+@every_form
+def test_unrolls_one_after_the_other_are_one_unroll(name, form):
+    memory, unrolled = build(name), FORMS[name][form]
+
+    def pieces(memory, state, xs, starts, block_every):
+        out = []
+        for begin, end in ((0, 1), (1, 34), (34, LONG)):
+            state, ys = unrolled(memory, state, xs[begin:end], starts[begin:end], block_every)
+            out.append(ys)
+        return state, jnp.concatenate(out)
+
+    args = (memory, *sample(memory, LONG, 7), weights_for(memory, LONG))
+    assert_close(differentiate(pieces, None)(*args), differentiate(unrolled, None)(*args))
+
+
+@every_form
+def test_vmap_is_a_loop(name, form):
+    """Outputs of a batch are those of its examples; gradients in parameters are their sum."""
+    memory, unrolled = build(name), FORMS[name][form]
+    axes = (None, 0, 0, 0, None)
+    cases = [sample(memory, LONG, seed) for seed in range(2)]
+    weights = [weights_for(memory, LONG, seed) for seed in range(2)]
+    stack = functools.partial(jax.tree.map, lambda *leaves: jnp.stack(leaves))
+
+    def batch(*args):
+        return jax.vmap(unrolled, in_axes=axes)(*args)
+
+    ys, together = differentiate(batch, 3)(memory, *stack(*cases), stack(*weights))
+    run = differentiate(unrolled, 3)
+    alone = [run(memory, *case, one) for case, one in zip(cases, weights, strict=True)]
+    assert_close(ys, stack(*(out for out, _ in alone)))
+    assert_close(together[0], add(*(gradients[0] for _, gradients in alone)))
+    assert_close(together[1:], stack(*(gradients[1:] for _, gradients in alone)))
+
+
+@every_memory
+@pytest.mark.parametrize(("with_starts", "block_every"), [(True, 4), (False, None)])
+def test_unroll_batch_is_vmap_of_unroll(name, with_starts, block_every):
     memory = build(name)
-    state, xs, starts = sample(memory, LONG, 7)
-    starts = starts if with_starts else None
-    whole = unroll(memory, state, xs, starts)
-    parts, edges = [], [0, *cuts, LONG]
-    for begin, end in itertools.pairwise(edges):
-        piece = None if starts is None else starts[begin:end]
-        state, ys = unroll(memory, state, xs[begin:end], piece)
-        parts.append(ys)
-    assert_close((state, jnp.concatenate(parts)), whole)
+    cases = [sample(memory, 11, seed) for seed in range(3)]
+    states, xs, starts = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cases)
+    last, _ = weights_for(memory, 1)
+    shape = (11, 3, *memory.output_shape)
+    weights = (
+        jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf, -leaf]), last),
+        jax.random.normal(jax.random.key(1), shape, memory.dtype),
+    )
+    args = (memory, states, xs.swapaxes(0, 1), starts.T if with_starts else None, weights)
 
+    def mapped(memory, states, xs, starts, block_every):
+        one = functools.partial(memory.unroll, block_every=block_every)
+        return jax.vmap(one, in_axes=(0, 1, 1), out_axes=(0, 1))(states, xs, starts)
 
-@everywhere
-@pytest.mark.parametrize("with_starts", [False, True])
-def test_block_every_leaves_outputs_equal_to_the_bit(name, with_starts):
-    memory = build(name, jnp.float32)
-    state, xs, starts = sample(memory, LONG, 2)
-    starts = starts if with_starts else None
-    outputs = [unroll(memory, state, xs, starts, m) for m in (None, 3)]
-    in_training = [differentiated(fast_unroll, m)(memory, state, xs, starts)[0] for m in (None, 3)]
-    for family in (outputs, in_training):
-        for other in family[1:]:
-            assert jax.tree.all(jax.tree.map(jnp.array_equal, other, family[0]))
+    def batched(memory, *args):
+        return memory.unroll_batch(*args)
 
-
-@everywhere
-@pytest.mark.parametrize(("block_every", "with_starts"), [(40, False), (3, True)])
-def test_block_every_cuts_what_stopping_by_hand_cuts(name, block_every, with_starts):
-    """Unrolls of `block_every` steps, each begun from a state that passes no gradient."""
-    memory = build(name)
-    state, xs, starts = sample(memory, LONG, 3)
-
-    def by_hand(memory, state, xs, starts, block_every):
-        parts = []
-        # A Python loop over few blocks, and a scan over blocks of 3: LONG is 51 of them.
-        if block_every == 3:
-
-            def block(state, inputs):
-                return plain_unroll(memory, jax.lax.stop_gradient(state), *inputs)
-
-            state, first = plain_unroll(memory, state, xs[:3], starts[:3])
-            rest = (xs[3:].reshape(50, 3, -1), starts[3:].reshape(50, 3))
-            state, ys = jax.lax.scan(block, state, rest)
-            return state, jnp.concatenate([first, ys.reshape(150, *memory.output_shape)])
-        for begin in range(0, LONG, block_every):
-            if begin:
-                state = jax.lax.stop_gradient(state)
-            state, ys = plain_unroll(memory, state, xs[begin : begin + block_every])
-            parts.append(ys)
-        return state, jnp.concatenate(parts)
-
-    starts = starts if with_starts else None
-    _, ours = differentiated(fast_unroll, block_every)(memory, state, xs, starts)
-    _, theirs = differentiated(by_hand, block_every)(memory, state, xs, starts)
+    ours, theirs = (differentiate(form, block_every)(*args) for form in (batched, mapped))
     assert_close(ours, theirs)
 
 
-@everywhere
-def test_vmap_is_a_loop_and_scan_is_an_unroll(name):
+@every_memory
+def test_calling_a_memory_is_unroll(name):
     memory = build(name)
-    cases = [sample(memory, 32, seed) for seed in range(3)]
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cases)
-    together = jax.jit(jax.vmap(memory.unroll))(*batch)
-    alone = [unroll(memory, *case) for case in cases]
-    assert_close(together, jax.tree.map(lambda *leaves: jnp.stack(leaves), *alone))
+    args = (memory, *sample(memory, SHORT, 9), weights_for(memory, SHORT))
 
-    state, xs, starts = cases[0]
-    scanned = jax.lax.scan(
-        lambda state, inputs: memory.unroll(state, *inputs),
-        state,
-        (xs.reshape(4, 8, -1), starts.reshape(4, 8)),
-    )
-    flat = scanned[1].reshape(32, *memory.output_shape)
-    assert_close((scanned[0], flat), alone[0])
+    def call(memory, *args):
+        return memory(*args)
+
+    assert_equal(differentiate(call, 2)(*args), differentiate(unroll, 2)(*args))
 
 
-@everywhere
-def test_gradients_of_a_batch_are_the_sum_of_gradients(name):
+@every_memory
+@pytest.mark.parametrize("dtype", [jnp.uint8, jnp.bool_])
+def test_integers_and_bools_are_cast(name, dtype):
     memory = build(name)
-    cases = [sample(memory, 32, seed) for seed in range(2)]
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cases)
+    state, xs, starts = sample(memory, SHORT, 10)
+    xs = (xs > 0).astype(dtype)
 
-    def total(memory, *batch):
-        return jnp.sum(jax.vmap(lambda *case: weigh(memory.unroll(*case, 5)))(*batch))
+    @eqx.filter_jit
+    def run(memory, xs):
+        def loss(memory):
+            after, ys = memory.unroll(state, xs, starts)
+            one, y = memory.step(state, xs[0], starts[0])
+            many = memory.unroll_batch(
+                jax.tree.map(lambda leaf: leaf[None], state), xs[:, None], starts[:, None]
+            )
+            return jnp.sum(ys**2), (after, ys, one, y, many)
 
-    together = eqx.filter_jit(eqx.filter_grad(total))(memory, *batch)
-    single = eqx.filter_jit(eqx.filter_grad(lambda m, case: weigh(m.unroll(*case, 5))))
-    alone = [single(memory, case) for case in cases]
-    assert_close(together, jax.tree.map(lambda a, b: a + b, *alone))
+        return eqx.filter_value_and_grad(loss, has_aux=True)(memory)
+
+    assert_equal(run(memory, xs), run(memory, xs.astype(memory.dtype)))
 
 
-@everywhere
+@every_memory
+def test_the_initial_state_is_what_a_start_leaves_for_every_batch(name):
+    memory = build(name, jnp.float32)
+    single = memory.initial_state()
+    assert not any(leaf.any() for leaf in jax.tree.leaves(single))
+    for batch_shape in ((2,), (3, 2)):
+        states = memory.initial_state(batch_shape)
+        assert jax.tree.structure(states) == jax.tree.structure(single)
+        for leaf, one in zip(jax.tree.leaves(states), jax.tree.leaves(single), strict=True):
+            assert leaf.shape == (*batch_shape, *one.shape)
+            assert leaf.dtype == one.dtype == jnp.float32
+            assert not leaf.any()
+
+
+@every_memory
 def test_forward_mode_agrees_with_reverse_mode(name):
     memory = build(name)
     state, xs, starts = sample(memory, 32, 4)
+    weights = weights_for(memory, 32)
 
-    def loss(xs):
-        return weigh(memory.unroll(state, xs, starts, 5))
+    def value(xs):
+        return sum(
+            jnp.vdot(weight, leaf)
+            for weight, leaf in zip(
+                jax.tree.leaves(weights),
+                jax.tree.leaves(memory.unroll(state, xs, starts, 5)),
+                strict=True,
+            )
+        )
 
     direction = jnp.cos(jnp.arange(xs.size, dtype=xs.dtype)).reshape(xs.shape)
-    forward = jax.jit(lambda xs: jax.jvp(loss, (xs,), (direction,))[1])(xs)
-    reverse = jnp.vdot(jax.jit(jax.grad(loss))(xs), direction)
+    forward = jax.jit(lambda xs: jax.jvp(value, (xs,), (direction,))[1])(xs)
+    reverse = jnp.vdot(jax.jit(jax.grad(value))(xs), direction)
     np.testing.assert_allclose(forward, reverse, rtol=1e-9)
 
 
-@everywhere
-def test_no_step_changes_nothing(name):
+@every_form
+def test_no_step_changes_nothing(name, form):
     memory = build(name)
     state, xs, starts = sample(memory, 0, 5)
-    for args in ((xs,), (xs, starts), (xs, starts, 3)):
-        after, ys = memory.unroll(state, *args)
-        assert jax.tree.all(jax.tree.map(jnp.array_equal, after, state))
+    for more in ((None, None), (starts, 3)):
+        after, ys = FORMS[name][form](memory, state, xs, *more)
+        assert_equal(after, state)
         assert ys.shape == (0, *memory.output_shape)
 
 
-@everywhere
+@every_memory
 def test_states_are_plain_arrays_that_can_be_saved(name, tmp_path):
     memory = build(name, jnp.float32)
     state, xs, _ = sample(memory, 10, 6)
-    middle, _ = unroll(memory, state, xs[:5])
+    run = eqx.filter_jit(unroll)
+    middle, _ = run(memory, state, xs[:5], None, None)
     eqx.tree_serialise_leaves(tmp_path / "state.eqx", middle)
     read = eqx.tree_deserialise_leaves(tmp_path / "state.eqx", memory.initial_state())
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(read))
-    resumed, straight = (unroll(memory, state, xs[5:]) for state in (read, middle))
-    assert jax.tree.all(jax.tree.map(jnp.array_equal, resumed, straight))
+    resumed, straight = (run(memory, state, xs[5:], None, None) for state in (read, middle))
+    assert_equal(resumed, straight)
     assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(resumed))
     assert resumed[1].shape[1:] == memory.output_shape

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.signal
-from longpass.memory._linear import Filter, chunk_form, scan_form
 
-from longpass.memory import PoolBank, PoolChain, rates
+from longpass.memory import Filter, PoolBank, PoolChain, rates
+from longpass.memory._filters import chunk_form, scan_form
 
 
 @pytest.mark.parametrize("base", [1.5, 2.0])

@@ -1,4 +1,6 @@
-"""Every memory there is, small: what the laws run over."""
+"""Every memory there is, small, and every form of its unroll: what the laws run over."""
+
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +14,16 @@ from longpass.memory import (
     Parallel,
     PoolBank,
     PoolChain,
+    Projection,
     rates,
 )
+from longpass.memory._concrete import unroll_pooled
+from longpass.memory._filters import chunk_form, scan_form
+from longpass.memory._frozen_pools import read_at_once, read_by_chunks, read_in_stretches
+from longpass.memory._pools import unroll_pools
 
-SIZES = {"pool_size": 4, "pools": 3, "viewport_size": 3, "summary_size": 5, "base": 1.7}
+SIZES = {"num_pools": 3, "pool_size": 4, "viewport_size": 3, "base": 1.7}
+OUTPUT = 5
 
 
 def _gate(dtype):
@@ -25,12 +33,12 @@ def _gate(dtype):
     return jax.tree.map(lambda leaf: weights if leaf is gate.matrices else leaf, gate)
 
 
-def _concrete(dtype, kind=Concrete, inputs=4, **options):
-    return kind(inputs, **SIZES, **options, dtype=dtype, key=jax.random.key(1))
+def _concrete(dtype, kind: type[Concrete] | type[Parallel] = Concrete, inputs=4, **options):
+    return kind(inputs, OUTPUT, **SIZES, **options, dtype=dtype, key=jax.random.key(1))
 
 
-# Each class and each kind of link once; the settings of Concrete are spread over its entries,
-# because every entry costs the laws some forty programs to compile.
+# Each class and each kind of link once; the options of Concrete are spread over its entries,
+# because every entry costs the laws dozens of programs to compile.
 MEMORIES = {
     "chain": lambda dtype: PoolChain(4, [0.3, 1.0, 0.3, 0.001], dtype=dtype),
     "bank": lambda dtype: PoolBank(4, rates(2.0, 3), dtype=dtype),
@@ -45,10 +53,62 @@ MEMORIES = {
     "concrete, layer": lambda dtype: _concrete(
         dtype, inputs=7, normalise="layer", gradient_pools=2, read_input=False
     ),
-    "concrete, projection": lambda dtype: _concrete(dtype, link="projection", gradient_pools=3),
+    "concrete, projection": lambda dtype: _concrete(
+        dtype, link=Projection(4, 3, dtype=dtype), gradient_pools=3
+    ),
     "parallel": lambda dtype: _concrete(dtype, Parallel, inputs=2, gradient_pools=2),
     "lstm": lambda dtype: LSTM(4, 5, dtype=dtype, key=jax.random.key(1)),
     "gru": lambda dtype: GRU(4, 5, dtype=dtype, key=jax.random.key(1)),
+}
+
+
+@functools.cache
+def build(name, dtype=jnp.float64):
+    return MEMORIES[name](dtype)
+
+
+def unroll(memory, *args):
+    """The form that production takes here."""
+    return memory.unroll(*args)
+
+
+def unroll_batch_of_one(memory, state, xs, starts, block_every):
+    states = jax.tree.map(lambda leaf: leaf[None], state)
+    starts = None if starts is None else starts[:, None]
+    states, ys = memory.unroll_batch(states, xs[:, None], starts, block_every)
+    return jax.tree.map(lambda leaf: leaf[0], states), ys[:, 0]
+
+
+_POOLS = {
+    "scan": functools.partial(unroll_pools, form=scan_form),
+    "chunks": functools.partial(unroll_pools, form=chunk_form),
+}
+_KEPT = functools.partial(unroll_pooled, filter_form=scan_form, read_form=read_at_once)
+# Stretches of 16 steps: a long unroll has many, and a rest.
+_STRETCHES = functools.partial(
+    unroll_pooled,
+    filter_form=scan_form,
+    read_form=functools.partial(read_in_stretches, steps=16),
+)
+_CHUNKS = functools.partial(unroll_pooled, filter_form=chunk_form, read_form=read_by_chunks)
+_LINKED = {
+    "scan": functools.partial(unroll_pooled, filter_form=scan_form),
+    "chunks": functools.partial(unroll_pooled, filter_form=chunk_form),
+}
+_EVERY = {"unroll": unroll, "batch": unroll_batch_of_one}
+# Forms by memory. Where production can only take one form, "unroll" is that form.
+FORMS = {
+    "chain": _EVERY | _POOLS,
+    "bank": _EVERY | _POOLS,
+    "chain, tanh": _EVERY | _POOLS,
+    "chain, gate": _EVERY | _POOLS,
+    "concrete": _EVERY | {"at once": _KEPT, "stretches": _STRETCHES, "chunks": _CHUNKS},
+    # Normalised pools are not linear, so that views do not commute with filters.
+    "concrete, layer": _EVERY | {"at once": _KEPT, "stretches": _STRETCHES},
+    "concrete, projection": _EVERY | _LINKED,
+    "parallel": _EVERY | {"at once": _KEPT, "stretches": _STRETCHES, "chunks": _CHUNKS},
+    "lstm": _EVERY,
+    "gru": _EVERY,
 }
 
 

@@ -8,21 +8,56 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from longpass.networks import ActorCritic, Torso
+from longpass.memory import GRU, LSTM, Concrete, Parallel
+from longpass.networks import ActorCritic, MemoryName, Torso, make_actor_critic
 
 KEY = jax.random.key(0)
 BOARD = (5, 6, 3)
-SMALL = {"pools": 3, "pool_size": 8, "viewport_size": 4, "summary_size": 8, "size": 8}
+NAMES: tuple[MemoryName, ...] = ("chain", "parallel", "lstm", "gru")
+
+
+def small(name: MemoryName = "chain", **more):
+    """A small network by the name of its memory."""
+    pools = {"num_pools": 3, "viewport_size": 4} if name in ("chain", "parallel") else {}
+    sizes = {"output_size": 8, "pool_size": 8}
+    return make_actor_critic(name, BOARD, 5, **sizes, **pools, **more, key=KEY)
 
 
 def boards(count, shape=BOARD):
     return jax.random.bernoulli(jax.random.key(1), 0.3, (count, *shape)).astype(jnp.uint8)
 
 
-@pytest.mark.parametrize("family", ["chain", "parallel", "lstm", "gru"])
-def test_acting_is_learning(family):
+class Constant:
+    """A memory that is no `AbstractMemory` but keeps the contract: it remembers the last input."""
+
+    input_size, output_shape, dtype = 3, (3,), jnp.dtype(jnp.float32)
+
+    def initial_state(self, batch_shape=()):
+        return jnp.zeros((*batch_shape, 3), jnp.float32)
+
+    def step(self, state, x, start=False):
+        return x, jnp.where(start, 0, state)
+
+    def unroll(self, state, xs, starts=None, block_every=None):
+        starts = jnp.zeros(xs.shape[0], bool) if starts is None else starts
+        return jax.lax.scan(lambda state, inputs: self.step(state, *inputs), state, (xs, starts))
+
+    def unroll_batch(self, states, xs, starts=None, block_every=None):
+        return jax.vmap(self.unroll, in_axes=(0, 1, 1), out_axes=(0, 1))(states, xs, starts)
+
+
+NETWORKS = {name: functools.partial(small, name, logit_scale=1.0) for name in NAMES} | {
+    "a memory object": lambda: ActorCritic(
+        Concrete(6, 7, num_pools=2, dtype=jnp.float32, key=KEY), BOARD, 5, logit_scale=1.0, key=KEY
+    ),
+    "another class": lambda: ActorCritic(Constant(), BOARD, 5, logit_scale=1.0, key=KEY),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_acting_is_learning(name):
     """Frame by frame, with starts, a network says what it says of all frames at once."""
-    network = ActorCritic(family, BOARD, **SMALL, logit_scale=1.0, key=KEY)
+    network = NETWORKS[name]()
     frames, starts = boards(6), jnp.array([False, False, True, False, True, False])
     state, logits, values = network.unroll(network.initial_state(), frames, starts)
     step = eqx.filter_jit(network.step)
@@ -39,7 +74,7 @@ def test_the_torso_is_a_convolution():
     """A product over patches is XLA's convolution of the same weights, padded, with stride 2."""
     torso = Torso(BOARD, 7, dtype=jnp.float32, key=KEY)
     frames = boards(4).astype(jnp.float32)
-    kernel = torso.filters.reshape(3, 3, BOARD[2], 16)
+    kernel = given(torso.filters).reshape(3, 3, BOARD[2], 16)
     seen = jax.lax.conv_general_dilated(
         frames, kernel, (2, 2), ((1, 1), (1, 1)), dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
@@ -76,21 +111,40 @@ def test_a_centred_embedding_is_the_sparse_one_less_its_mean_for_good():
 
 def test_what_writes_is_marked():
     """The torso, and the pools' input matrix; an LSTM reads and writes with the same weights."""
-    for family, count in (("chain", 6), ("parallel", 6), ("lstm", 5), ("gru", 5)):
-        network = ActorCritic(family, BOARD, **SMALL, key=KEY)
-        assert sum(jax.tree.leaves(network.writing())) == count
-        if family == "chain":
-            assert network.writing().memory.write is True
+    for name, count in (("chain", 6), ("parallel", 6), ("lstm", 5), ("gru", 5)):
+        writing = small(name).writing()
+        assert sum(jax.tree.leaves(writing)) == count
+        assert all(jax.tree.leaves(writing.torso))
+        if name == "chain":
+            assert writing.memory.write is True
+    writing = ActorCritic(Constant(), BOARD, 5, key=KEY).writing()
+    assert all(jax.tree.leaves(writing.torso))
+    assert not any(jax.tree.leaves((writing.policy, writing.value)))
+
+
+@pytest.mark.parametrize(("name", "kind"), zip(NAMES, (Concrete, Parallel, LSTM, GRU), strict=True))
+def test_names_are_a_convenience(name, kind):
+    """A network by name is the network of the memory object, with the keys split in one order."""
+    network = small(name)
+    sizes = (
+        {"num_pools": 3, "viewport_size": 4, "pool_size": 8} if kind in (Concrete, Parallel) else {}
+    )
+    width = 8 if name == "parallel" else 128
+    memory_key = jax.random.split(KEY, 4)[1]
+    memory = kind(width, 8, **sizes, dtype=jnp.float32, key=memory_key)
+    same = ActorCritic(memory, BOARD, 5, key=KEY)
+    assert jax.tree.structure(network) == jax.tree.structure(same)
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, network, same))
+    assert isinstance(network.memory, kind)
 
 
 def test_memories_are_of_comparable_size():
     sizes = {}
-    for family in ("chain", "parallel", "lstm"):
-        build = functools.partial(ActorCritic, family, BOARD)
-        leaves = jax.tree.leaves(
-            jax.eval_shape(lambda key, build=build: build(key=key), KEY).memory
-        )
-        sizes[family] = sum(leaf.size for leaf in leaves)
+    for name in ("chain", "parallel", "lstm"):
+        pools = {} if name == "lstm" else {"num_pools": 9, "viewport_size": 32}
+        build = functools.partial(make_actor_critic, name, BOARD, 5, pool_size=198, **pools)
+        network = jax.eval_shape(lambda key, build=build: build(key=key), KEY)
+        sizes[name] = sum(leaf.size for leaf in jax.tree.leaves(network.memory))
     assert sizes["lstm"] == 131_584
     assert sizes["chain"] == 127_872
     assert abs(sizes["parallel"] / sizes["lstm"] - 1) < 0.1
@@ -99,7 +153,7 @@ def test_memories_are_of_comparable_size():
 def test_logit_scale_sets_how_even_the_first_policy_is():
     entropies = []
     for scale in (0.0, 1.0, 4.0):
-        network = ActorCritic("chain", BOARD, **SMALL, logit_scale=scale, key=KEY)
+        network = small(logit_scale=scale)
         _, logits, _ = network.unroll(network.initial_state(), boards(20))
         log_probs = jax.nn.log_softmax(logits)
         entropies.append(float(-jnp.mean(jnp.sum(jnp.exp(log_probs) * log_probs, axis=-1))))
@@ -110,17 +164,18 @@ def test_logit_scale_sets_how_even_the_first_policy_is():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"family": "tape"}, "family is 'tape': it must be one of 'chain'"),
+        ({"memory": "tape"}, "memory is 'tape': it must be one of 'chain'"),
         ({"writer": "quick"}, "writer is 'quick': it must be one of 'learned', 'frozen', 'slow'"),
         ({"embedding": "thin"}, "embedding is 'thin': it must be one of 'plain', 'sparse', 'cent"),
         (
-            {"family": "gru", "normalise": "layer"},
-            "normalise is 'layer': it must be 'none' for gru",
+            {"memory": "gru", "normalise": "layer"},
+            "normalise is 'layer': it must not be given for gru, which has no pools",
         ),
         ({"logit_scale": -1.0}, "logit_scale is -1.0: it must be finite and at least 0"),
-        ({"actions": 0}, "actions is 0: it must be at least 1"),
+        ({"num_actions": 0}, "num_actions is 0: it must be at least 1"),
     ],
 )
 def test_bad_settings_are_refused(setting, message, unchecked_types):
+    usual = {"memory": "chain", "observation_shape": BOARD, "num_actions": 5}
     with pytest.raises(ValueError, match=message):
-        ActorCritic(**{"family": "chain", "observation": BOARD, **SMALL, "key": KEY} | setting)
+        make_actor_critic(**usual | setting, key=KEY)

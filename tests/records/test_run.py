@@ -104,7 +104,7 @@ def test_a_folder_with_a_run_is_continued_only_on_request_and_with_its_settings(
     begin_and_train(tmp_path, stop_after(1))
     with pytest.raises(ValueError, match="which holds a run: pass --resume"):
         RunFolder(tmp_path, "stream", SETTINGS).__enter__()
-    with pytest.raises(ValueError, match="seed is 4, but .* was begun with 3"):
+    with pytest.raises(ValueError, match=r"seed is 4, but .* was begun with 3"):
         RunFolder(tmp_path, "stream", SETTINGS | {"seed": 4}, resume=True).__enter__()
     with pytest.raises(ValueError, match="kind is 'agent', but"):
         RunFolder(tmp_path, "agent", SETTINGS, resume=True).__enter__()
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
 
         monkeypatch.setattr(Checkpoints, "save", fail)
         training.advance()
-        message = "of update 2 could not be written.*the last good one, of update 1, stays"
+        message = r"of update 2 could not be written.*the last good one, of update 1, stays"
         with pytest.raises(OSError, match=message):
             folder.save(training)
         assert folder.load(np.zeros(3, np.int32))[0] == 1

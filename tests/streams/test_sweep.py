@@ -71,6 +71,7 @@ def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_
     )
 
 
+@pytest.mark.slow
 def test_a_run_in_a_worker_is_the_run_alone(tmp_path):
     sweep = Sweep(dataclasses.replace(TINY, truncations=(2,), runs=1), tmp_path)
     for progress in sweep.run(LocalEngine(train_group, 1)):
@@ -88,6 +89,7 @@ def test_a_run_in_a_worker_is_the_run_alone(tmp_path):
     assert list(sweep.run(LocalEngine(train_group, 1))) == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_twice_leaves_its_run_to_the_next_sweep(tmp_path):
     sweep = Sweep(dataclasses.replace(TINY, truncations=(2,), runs=1), tmp_path)
     jobs = sweep.run(LocalEngine(work_without_end, 1))

@@ -26,6 +26,9 @@ from longpass.streams._training import SymbolSource
 from longpass.streams._update import GroupShape, draw_symbols
 from tests.helpers import given
 
+# Every test here compiles a program that learns.
+pytestmark = pytest.mark.slow
+
 SMALL = StreamSettings(
     batch_size=3, learning_rate=3e-3, epsilon=1e-4, hidden_size=5, seed=4, truncation=8
 )
@@ -153,7 +156,7 @@ def test_a_network_without_rates_cannot_be_unrolled():
     rateless = remove_rates(network)
     assert isinstance(rateless.memory, RatelessPools)
     assert_same_bits(rateless, network)
-    symbols = jnp.zeros((4, 8))
+    symbols = jnp.zeros((4, 8), jnp.float32)
     network.unroll(network.memory.initial_state(), symbols)
     for name in ("unroll", "step", "initial_state"):
         with pytest.raises(AttributeError, match=name):

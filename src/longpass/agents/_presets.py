@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from longpass import envs
 from longpass._fields import Preset
-from longpass._names import MemoryName
 from longpass.agents._defaults import resolve_settings
 from longpass.agents._settings import PopulationPlan
+from longpass.networks import MemoryName
 
 AgentStudy = Literal["cued-catch", "t-maze", "sequence-recall", "lstm-onset"]
 """The agents of one world's figure, or the LSTMs over the difficulty of a world."""

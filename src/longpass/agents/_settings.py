@@ -12,7 +12,8 @@ import tyro
 
 from longpass import envs
 from longpass._fields import Bounds, check_settings, from_json, to_json
-from longpass._names import Embedding, MemoryName, Normalise, Writer
+from longpass.memory import Normalise
+from longpass.networks import Embedding, MemoryName, Writer
 from longpass.records import SETTINGS, read_json
 
 if TYPE_CHECKING:

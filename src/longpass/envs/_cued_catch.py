@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass.envs._bounds import Whole
-from longpass.envs._environment import Action, Environment, Recording, prevent_refusion
+from longpass.envs._environment import Action, Environment, Recording
 from longpass.envs._palette import BLACK, CYAN, GREEN, WHITE, YELLOW
 from longpass.envs._params import register_params
 from longpass.envs._settings import CuedCatchParams
@@ -159,11 +159,6 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         top = jnp.where(teaching, _HIDDEN, 12 + _FIRST_COLUMN - age).astype(jnp.uint8)
         bottom = jnp.where(teaching, jnp.uint8(_HIDDEN), top + jnp.uint8(12))
         player = (12 * state.row + _PLAYER_COLUMN).astype(jnp.uint8)
-
-        shown = prevent_refusion(
-            jnp.stack([top, bottom, player, cue_shown, symbol_shown, marker_shown])
-        )
-        top, bottom, player, cue_shown, symbol_shown, marker_shown = shown
 
         cell, marker, symbol, cue_block = _STENCILS
         codes = jnp.where(cell == player, jnp.uint8(_PLAYER), jnp.uint8(_BLANK))

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
@@ -31,6 +32,7 @@ ParamsT = TypeVar("ParamsT", bound=Params)
 StateT = TypeVar("StateT")
 HiddenT = TypeVar("HiddenT")
 
+ActionLike = Int[ArrayLike, ""]
 Observation = UInt8[Array, "rows cols planes"]
 Step = tuple[
     Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]
@@ -177,7 +179,7 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
         self,
         key: PRNGKeyArray,
         state: StateT,
-        action: Int[Array, ""] | int,
+        action: ActionLike,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
         """Play one frame: (observation, state, reward, terminated, truncated, info).
@@ -192,7 +194,7 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     def observe(self, state: StateT, params: ParamsT) -> Observation:
         """The state as binary planes."""
-        codes = prevent_refusion(self.codes(state, params))
+        codes = self.codes(state, params)
         return (codes[..., None] == np.arange(len(self.planes), dtype=np.uint8)).astype(jnp.uint8)
 
     def board(self, state: StateT, params: ParamsT) -> UInt8[Array, "rows cols"]:
@@ -213,13 +215,13 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     @functools.partial(jax.jit, static_argnums=0)
     def _step(
-        self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
+        self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
     ) -> Step[StateT]:
         state, reward, terminated, truncated, info = self._transition(key, state, action, params)
         return self.observe(state, params), state, reward, terminated, truncated, info
 
     def _transition(
-        self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
+        self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
     ) -> tuple[StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
         """A step without its observation."""
         was_over = self.over(state, params)
@@ -259,7 +261,7 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
         self,
         key: PRNGKeyArray,
         state: StateT,
-        action: Int[Array, ""] | int,
+        action: ActionLike,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
         """Play one frame, and begin the next episode if it was the last."""
@@ -273,7 +275,7 @@ def _auto_reset_step(
     env: Environment[ParamsT, StateT, Any],
     key: PRNGKeyArray,
     state: StateT,
-    action: Int[Array, ""],
+    action: ActionLike,
     params: ParamsT,
 ) -> Step[StateT]:
     step_key, reset_key = jax.random.split(key)
@@ -302,13 +304,3 @@ def check_action(action: Any) -> None:
     if isinstance(action, np.ndarray | jax.Array) and np.ndim(action) == 0:
         action = np.asarray(action).item()
     _checks.int_within("action", action, 0, len(Action) - 1)
-
-
-def prevent_refusion(x: Array) -> Array:
-    """The same numbers (below the largest of their type), computed once per array.
-
-    XLA fuses cheap operations into all their users, and on a CPU then computes them again for
-    every element of an observation. It does not duplicate a division, and the remainder by the
-    largest number of the type changes nothing: it makes observations two to five times as fast.
-    """
-    return jax.lax.rem(x, jnp.asarray(jnp.iinfo(x.dtype).max, x.dtype))

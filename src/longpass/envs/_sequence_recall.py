@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass.envs import _recall_paths
 from longpass.envs._bounds import Whole
-from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording, prevent_refusion
+from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording
 from longpass.envs._palette import BLACK, BLUE, CYAN, GREEN, GREY, RED, STONE, YELLOW
 from longpass.envs._params import register_params
 from longpass.envs._recall_paths import COLS, LIGHT, LIGHTS, ROWS, START, STEP_COST
@@ -165,18 +165,14 @@ class SequenceRecall(Environment[SequenceRecallParams, SequenceRecallState, Sequ
         shown = state.hidden.sequence[jnp.minimum(turn, params.sequence_length - 1)]
         shown = jnp.where((place >= dark) & (turn < params.sequence_length), shown, jnp.int8(0))
         shown = jnp.where(demo, shown, state.lit).astype(jnp.uint8)
-        shown, demo, row, column = prevent_refusion(
-            jnp.stack([shown, demo, state.row, state.col]).astype(jnp.uint8)
-        )
         # The player's column, in his own row; elsewhere one that there is not.
-        player = jnp.where(np.arange(ROWS, dtype=np.uint8) == row, column, jnp.uint8(_NOTHING))[
-            :, None
-        ]
+        column = state.col.astype(jnp.uint8)
+        player = jnp.where(np.arange(ROWS) == state.row, column, jnp.uint8(_NOTHING))
 
         col, light, dark_look, pen = _STENCILS
         codes = jnp.where(light == shown, shown + jnp.uint8(1), dark_look)
-        codes = jnp.where(col == player, jnp.uint8(_PLAYER), codes)
-        return jnp.where(pen == demo, jnp.uint8(_WALL), codes)
+        codes = jnp.where(col == player[:, None], jnp.uint8(_PLAYER), codes)
+        return jnp.where(pen == demo.astype(jnp.uint8), jnp.uint8(_WALL), codes)
 
     def over(self, state: SequenceRecallState, params: SequenceRecallParams) -> Bool[Array, ""]:
         return state.frame >= state.limit

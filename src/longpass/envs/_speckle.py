@@ -50,7 +50,7 @@ class GivenSpeckle(AbstractSpeckle):
     """The mask in rows, eight cells a byte, the first in the highest bit."""
 
     @classmethod
-    def of(cls, mask: Bool[np.ndarray, "77 191"]) -> "GivenSpeckle":
+    def of(cls, mask: Bool[np.ndarray, "77 191"] | UInt8[np.ndarray, "77 191"]) -> "GivenSpeckle":
         """The speckle that draws these cells."""
         mask = np.asarray(mask)
         if mask.shape != (world.ROWS, world.COLS):

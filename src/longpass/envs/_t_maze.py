@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass.envs import _t_maze_world as world
 from longpass.envs._bounds import Whole
-from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording, prevent_refusion
+from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording
 from longpass.envs._palette import BLACK, BLUE, CYAN, GREEN, STONE
 from longpass.envs._params import register_params
 from longpass.envs._settings import TMazeParams
@@ -211,7 +211,7 @@ class TMaze(Environment[TMazeParams, TMazeState, TMazeHidden]):
         # Then the cue over it: a wall and a mark at once.
         side = jnp.asarray(_CUE_WORDS)[state.hidden.which_goal.astype(jnp.int32)]
         cue = jnp.where((view_row >= 4) & _cue_shown(state, params), side, jnp.uint32(0))
-        word = prevent_refusion(wall | (mark << 1) | cue | (cue << 1))
+        word = wall | (mark << 1) | cue | (cue << 1)
         player = jnp.where(view_row == _PLAYER_ROW, state.player_col, -1).astype(jnp.uint8)
 
         look = (word[:, None] >> (2 * view_col).astype(np.uint32)).astype(jnp.uint8) & 3

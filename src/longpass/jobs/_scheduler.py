@@ -5,8 +5,8 @@ It knows nothing of processes or of Ray: a transport reaches the workers.
 
 import collections
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Generator, Sequence
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from longpass.jobs._job import Job, JobProgress, Payload, Result
 from longpass.jobs._worker import Message
@@ -14,6 +14,7 @@ from longpass.jobs._worker import Message
 Worker = TypeVar("Worker")
 
 
+@runtime_checkable
 class Transport(Protocol[Worker]):
     """How a scheduler reaches workers. A `Worker` is hashable and stands for one of them."""
 
@@ -123,7 +124,9 @@ class Scheduler(Generic[Worker, Payload, Result]):
         running = sum(state.attempt is not None for state in self._workers.values())
         return len(self._queue) + running
 
-    def run(self, jobs: Sequence[Job[Payload]]) -> Iterator[JobProgress[Payload, Result]]:
+    def run(
+        self, jobs: Sequence[Job[Payload]]
+    ) -> Generator[JobProgress[Payload, Result], None, None]:
         """Run jobs as `Engine.run` does. Workers stay, unless the iterator is closed early."""
         try:
             self.add(*jobs)

@@ -115,6 +115,7 @@ class AbstractMemory(eqx.Module):
         The states after the last inputs, batch first, and the outputs of shape
         `(time, batch, *output_shape)`.
         """
+        xs = check_unroll(self, states, xs, starts, block_every, batched=True)
 
         def unroll(state, xs, starts):
             return self.unroll(state, xs, starts, block_every)

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from longpass import _checks
 from longpass.memory._types import MemoryLike, State
@@ -94,7 +94,7 @@ def _check_state(memory: MemoryLike, state: State, batch_shape: _Shape) -> None:
         _check_array(memory, "state", leaf, (*batch_shape, *like.shape), like.dtype)
 
 
-def _expected_state(memory: MemoryLike) -> State:
+def _expected_state(memory: MemoryLike) -> PyTree[jax.ShapeDtypeStruct]:
     """Shapes and dtypes of the memory's state."""
     if not isinstance(memory, eqx.Module):
         return jax.eval_shape(memory.initial_state)
@@ -104,7 +104,9 @@ def _expected_state(memory: MemoryLike) -> State:
 
 # Tracing `initial_state` at every call of `step` would take most of the call's time.
 @functools.lru_cache(maxsize=256)
-def _state_of(structure: Any, leaves: tuple[tuple[tuple[int, ...], Any], ...]) -> State:
+def _state_of(
+    structure: Any, leaves: tuple[tuple[tuple[int, ...], Any], ...]
+) -> PyTree[jax.ShapeDtypeStruct]:
     like = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in leaves]
     return eqx.filter_eval_shape(lambda memory: memory.initial_state(), structure.unflatten(like))
 

@@ -1,7 +1,7 @@
 """The LP-RNN of the paper, nicknamed Concrete, and its parallel control."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import equinox as eqx
 import jax
@@ -9,13 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass._names import Normalise
 from longpass._rates import rates
 from longpass.memory._abstract import AbstractMemory, block_steps, clear
 from longpass.memory._arguments import check_step, check_unroll
 from longpass.memory._filters import Filter, FilterForm, filter_pools
 from longpass.memory._frozen_pools import ReadForm, read_frozen
 from longpass.memory._links import AbstractLink
+from longpass.memory._names import Normalise
 from longpass.memory._pools import (
     AbstractPools,
     PoolBank,
@@ -27,6 +27,8 @@ from longpass.memory._pools import (
 from longpass.memory._reader import Activation, Reader
 from longpass.memory._types import Inputs, Starts
 from longpass.theory import Wiring, pools_for
+
+Memory = TypeVar("Memory", bound="PooledMemory")
 
 
 class PooledMemory(AbstractMemory):
@@ -63,15 +65,15 @@ class PooledMemory(AbstractMemory):
 
     @classmethod
     def for_horizon(
-        cls,
+        cls: type[Memory],
         input_size: int,
         output_size: int = 128,
         *,
-        horizon: float,
+        horizon: float | int,
         base: float = 2.0,
         key: PRNGKeyArray,
         **options: Any,
-    ) -> Self:
+    ) -> Memory:
         """A memory with the fewest pools that reach back `horizon` steps.
 
         **Arguments:**
@@ -84,7 +86,7 @@ class PooledMemory(AbstractMemory):
         >>> Concrete.for_horizon(10, horizon=280, key=jax.random.key(0)).num_pools
         8
         """
-        make = cast(Callable[..., Self], cls)
+        make = cast(Callable[..., Memory], cls)
         num_pools = pools_for(horizon, base, cls._wiring)
         return make(input_size, output_size, num_pools=num_pools, base=base, key=key, **options)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass._names import Normalise
+from longpass.memory._names import Normalise
 from longpass.memory._pools import AbstractPools
 
 Activation = Callable[[Array], Array]

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
-from longpass._names import Embedding, MemoryName, Writer
 from longpass.memory import MemoryLike, PooledMemory
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
+from longpass.networks._names import Embedding, MemoryName, Writer
 from longpass.networks._torso import Torso
 
 

@@ -7,9 +7,9 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass._names import MemoryName
 from longpass.memory import MemoryLike
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
+from longpass.networks._names import MemoryName
 
 
 class Classifier(eqx.Module):

@@ -5,8 +5,8 @@ from typing import Any, TypedDict, Unpack, get_args
 from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
-from longpass._names import MemoryName, Normalise
-from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Parallel
+from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Normalise, Parallel
+from longpass.networks._names import MemoryName
 
 
 class PoolOptions(TypedDict, total=False):

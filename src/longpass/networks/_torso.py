@@ -1,4 +1,4 @@
-"""What an actor-critic sees with: a small convolution and an embedding, or an embedding alone."""
+"""The torso of an actor-critic: a small convolution and an embedding, or an embedding alone."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ _KERNEL = 3
 class Torso(eqx.Module):
     """Observations in, an embedding out; on any number of leading axes at once.
 
-    Boards (rows, columns, features) pass a 3 x 3 convolution of 16 channels with stride 2; what
-    has another shape is only flattened. One layer makes the embedding. Both end in a ReLU. Weights
-    are truncated normal with variance 1 / fan-in, biases 0 (`plain`); `sparse` is another start.
+    Boards (rows, columns, features) pass a 3 x 3 convolution of 16 channels with stride 2; other
+    shapes are only flattened. One layer makes the embedding. Both end in a ReLU. Initial weights
+    are truncated normal with variance 1 / fan-in, biases 0; `sparse` makes others.
     """
 
     shape: tuple[int, ...] = eqx.field(static=True)
@@ -26,7 +26,7 @@ class Torso(eqx.Module):
     weight: Float[Array, "embedding features"]
     bias: Float[Array, " embedding"]
     centre: Float[Array, " embedding"]
-    """What is taken from the embedding, and never learned: 0 unless `sparse` is asked for more."""
+    """Constant subtracted from the embedding; not trained."""
 
     def __init__(self, shape: tuple[int, ...], size: int, *, dtype: Any, key: PRNGKeyArray):
         filter_key, weight_key = jax.random.split(key)
@@ -48,28 +48,33 @@ class Torso(eqx.Module):
 
     def __call__(self, frames: Num[Array, "..."]) -> Float[Array, "... embedding"]:
         """The embedding of frames (..., *shape)."""
-        spoken = jax.nn.relu(self._features(frames) @ self.weight.T + self.bias)
-        return spoken - jax.lax.stop_gradient(self.centre)
+        active = jax.nn.relu(self._features(frames) @ self.weight.T + self.bias)
+        return active - jax.lax.stop_gradient(self.centre)
 
     def sparse(
         self, frames: Num[Array, "sample *shape"], threshold: float = 1.0, centred: bool = False
     ) -> "Torso":
-        """This torso with an embedding that is mostly silent on a sample of frames.
+        """This torso with an embedding that is 0 on most frames of a sample.
 
-        Each unit gets variance 1 over the sample, and a bias under which it speaks only where it
-        lies `threshold` standard deviations above its mean; at 1, about one frame in six. Such
-        units stand for things that are seen *together*, and a slow pool can hold those apart. The
-        sample has frames as often as they are seen: what fills the time should be silent.
+        Each unit gets variance 1 over the sample, and a bias below which it is 0 unless it lies
+        `threshold` standard deviations above its mean; at 1, it is active on about one frame in
+        six. Such a unit responds to things that are seen *together*, and a slow pool, which
+        averages over many steps, can keep those apart.
 
-        `centred`: each unit's mean over the sample is taken from it ever after, so that what a slow
-        pool holds is how the past differed from any other.
+        **Arguments:**
+
+        - `frames`: the sample, of shape `(sample, *shape)`. Do not remove duplicates: units should
+          be silent on the frames that fill most of an episode.
+        - `threshold`: in standard deviations above a unit's mean.
+        - `centred`: subtract each unit's mean over the sample, as a constant. Slow pools then hold
+          deviations from the average frame.
         """
         before = self._features(frames) @ self.weight.T
         mean, deviation = jnp.mean(before, axis=0), jnp.std(before, axis=0)
-        # A unit that sees no difference between frames must not be blown up to see rounding.
+        # A unit that is the same on all frames must not be scaled up until rounding shows.
         scale = 1.0 / jnp.maximum(deviation, 0.01 * jnp.max(deviation) + 1e-6)
-        spoken = jax.nn.relu((before - mean) * scale - threshold)
-        centre = jnp.mean(spoken, axis=0) if centred else self.centre
+        active = jax.nn.relu((before - mean) * scale - threshold)
+        centre = jnp.mean(active, axis=0) if centred else self.centre
         return eqx.tree_at(
             lambda torso: (torso.weight, torso.bias, torso.centre),
             self,
@@ -77,7 +82,7 @@ class Torso(eqx.Module):
         )
 
     def _features(self, frames: Num[Array, "..."]) -> Float[Array, "... features"]:
-        """What the embedding is made from: (..., features)."""
+        """The input of the embedding layer: (..., features)."""
         frames = frames.astype(self.weight.dtype)
         batch = frames.shape[: frames.ndim - len(self.shape)]
         if self.filters is not None and self.filter_bias is not None:
@@ -87,7 +92,7 @@ class Torso(eqx.Module):
 
 
 def _patches(boards: Float[Array, "*batch rows columns planes"]) -> Float[Array, "..."]:
-    """Each place's 3 x 3 surroundings, zeros beyond the edge: (..., rows / 2, columns / 2, 9 p)."""
+    """The 3 x 3 patch around every second cell, zero-padded: (..., rows / 2, columns / 2, 9 p)."""
     rows, columns = boards.shape[-3:-1]
     edges = [(0, 0)] * (boards.ndim - 3) + [(1, 1), (1, 1), (0, 0)]
     padded = jnp.pad(boards, edges)

@@ -3,7 +3,7 @@
 import io
 import json
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -93,7 +93,7 @@ def from_bytes(data: bytes, like: Tree, settings: dict[str, Any] | None) -> Tree
     return _fit("the state", members, found, like, found if settings is None else settings)
 
 
-def _write(file: BinaryIO, tree: Any, settings: dict[str, Any]) -> None:
+def _write(file: io.BufferedIOBase, tree: Any, settings: dict[str, Any]) -> None:
     text = np.frombuffer(json.dumps(settings).encode(), np.uint8)
     leaves: dict[str, Any] = {
         name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()
@@ -101,7 +101,7 @@ def _write(file: BinaryIO, tree: Any, settings: dict[str, Any]) -> None:
     np.savez(file, **{_SETTINGS: text, **leaves})
 
 
-def _read(file: BinaryIO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _read(file: io.BufferedIOBase) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """(Arrays by name, settings)."""
     with np.load(file, allow_pickle=False) as archive:
         members = {name: archive[name] for name in archive.files}

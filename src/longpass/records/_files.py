@@ -1,16 +1,17 @@
 """Files that are complete or not there, and the names of those that every run has."""
 
+import io
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 RECORDS = "records.jsonl"
 SETTINGS = "settings.json"
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], Any]) -> None:
     """Let `write` fill a file that gets the name `path` only once it is complete and on the disk.
 
     Whatever goes wrong (a full disk, a kill), a file that was there before stays.

@@ -1,4 +1,4 @@
-"""Append-only records, one JSON object a line."""
+"""Append-only records, one JSON object per line."""
 
 import json
 import os
@@ -8,26 +8,28 @@ from typing import Any
 
 
 class Records:
-    """A file of records, one JSON object a line, to which lines are only ever added.
+    """A file of records, one JSON object per line. Lines are appended and never changed.
 
-    Records given to one `append` are written at once and are on the disk when it returns. A line
-    that a power cut left unfinished is cut off, by the next `append`, to a file beside this one
+    The records of one `append` are written at once and are on the disk when it returns. If a power
+    cut left the last line incomplete, the next `append` moves it to a file beside this one
     (`NAME.torn`); the records before it stay.
     """
 
     def __init__(self, path: Path):
         self.path = Path(path)
-        self._left = -1  # bytes that the last `append` left: as long as it is so, all is whole
+        self._left = (
+            -1
+        )  # size after the last `append`: while it is the same, every line is complete
 
     def read(self) -> list[dict[str, Any]]:
-        """All whole records, oldest first; none if there is no file.
+        """All complete records, oldest first; none if there is no file.
 
-        A broken line that is not the last means that something else wrote here: ValueError.
+        ValueError if a line that is not the last is not a record: something else wrote here.
         """
         return self._parse()[0]
 
     def torn(self) -> bool:
-        """Whether the last line is broken off."""
+        """Whether the last line is incomplete."""
         whole = self._parse()[1]
         return self.path.exists() and whole < self.path.stat().st_size
 
@@ -46,9 +48,9 @@ class Records:
             os.close(handle)
 
     def _mend(self) -> None:
-        """Move what follows the last whole line to the file of torn lines."""
+        """Move what follows the last complete line to the file of torn lines."""
         if self.path.exists() and self.path.stat().st_size == self._left:
-            return  # reading it all for each record would take ever longer
+            return  # reading the whole file for each record would take longer and longer
         if not self.torn():
             return
         whole = self._parse()[1]
@@ -62,7 +64,7 @@ class Records:
         return self.path.with_name(self.path.name + ".torn")
 
     def _parse(self) -> tuple[list[dict[str, Any]], int]:
-        """(Whole records, how many bytes they take)."""
+        """(Complete records, how many bytes they take)."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -75,8 +77,8 @@ class Records:
                 if number < len(lines):
                     raise ValueError(
                         f"line {number} of {self.path} is not a record: the file is damaged or "
-                        f"not ours (only its last line may be broken off); {number - 1} records "
-                        f"before it are whole"
+                        f"not ours (only its last line may be incomplete); {number - 1} records "
+                        f"before it are complete"
                     )
                 break
             records.append(record)
@@ -85,7 +87,7 @@ class Records:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """The record in a line, None if the line is not a whole one."""
+    """The record in a line; None if the line is incomplete."""
     if not line.endswith(b"\n"):
         return None
     try:

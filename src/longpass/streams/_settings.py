@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass._names import MemoryName
+from longpass.memory import Normalise
+from longpass.networks import MemoryName
 
 KIND = "stream"
 """The `kind` of records of sequence classification."""
@@ -61,7 +62,7 @@ class StreamSettings:
     base: Annotated[float | None, Bounds(above=1.0)] = None
     """Pool n has the rate base^-n (b; paper: 1.5, 2, 3). By default 1.5; chain and parallel
     only."""
-    normalise: Literal["layer"] | None = None
+    normalise: Normalise | None = None
     """Normalise each pool before its viewport: not at all (the paper), or layer; chain and parallel
     only."""
     state_size: Annotated[int | None, Bounds(least=1)] = None

@@ -1,7 +1,7 @@
 """A sweep in a folder: what is planned, what is recorded, what remains."""
 
 import functools
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -24,7 +24,7 @@ PLAN = "plan.json"
 SOLVED = 0.95
 """The accuracy from which on a task counts as solved."""
 
-Group: TypeAlias = tuple[StreamSettings, ...]
+Group: TypeAlias = Sequence[StreamSettings]
 """The payload of a job: settings of runs that are trained together."""
 
 

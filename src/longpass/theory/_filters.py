@@ -130,7 +130,7 @@ def peak_delay(rates: Rates, wiring: Wiring = "chain") -> Int[np.ndarray, " k"]:
     return peaks
 
 
-def pools_for(horizon: float, base: float, wiring: Wiring = "chain") -> int:
+def pools_for(horizon: float | int, base: float, wiring: Wiring = "chain") -> int:
     """The fewest pools of rates base^-n whose last one reaches back `horizon` steps on average.
 
     The mean delay of pool n of a chain is the sum of base^i - 1 over i <= n; that of a parallel
