@@ -56,12 +56,17 @@ def hyper(**values):
 
 def small_network(memory, **settings):
     """Builds a small network in our conditioning, for the probes."""
-    form: dict[str, Any] = {"writer": "frozen", "embedding": "sparse"}
-    if memory in ("chain", "parallel"):
-        form["normalise"] = "layer"
-    sizes: dict[str, Any] = {"num_pools": 5, "pool_size": 16, "viewport_size": 8}
-    sizes |= {"output_size": 32, "hidden_size": 32}
-    return NetworkBuilder(NetworkSettings(memory=memory, **sizes | form | settings), (1, 1, 4), 5)
+    chosen: dict[str, Any] = {
+        "num_pools": 5,
+        "pool_size": 16,
+        "viewport_size": 8,
+        "output_size": 32,
+        "hidden_size": 32,
+        "writer": "frozen",
+        "embedding": "sparse",
+        "normalise": "layer" if memory in ("chain", "parallel") else None,
+    }
+    return NetworkBuilder(NetworkSettings(memory=memory, **chosen | settings), (1, 1, 4), 5)
 
 
 # A run on a probe over Ray: gradients reach back 2 steps, the bit lies 3 back.
@@ -137,7 +142,9 @@ def make_up_round(task, on_progress=None):
     scores = rng.normal(task.run.seed % 7, 1.0, task.window).astype(np.float32)
     file = io.BytesIO()
     text = np.frombuffer(json.dumps(history).encode(), np.uint8)
-    np.savez(file, **{"history": text, "['scores']": np.append(np.float32(np.nan), scores)})
+    with_padding = np.append(np.float32(np.nan), scores)
+    members: dict[str, Any] = {"history": text, "['scores']": with_padding}
+    np.savez(file, **members)
     updates = 3 * task.number
     lines = [
         {"event": "progress", "updates": updates + n, "return_100": float(scores[n])}

@@ -35,18 +35,18 @@ pytestmark = pytest.mark.xdist_group("runs")
 def trained(tmp_path_factory):
     """The folder of a short run."""
     folder = tmp_path_factory.mktemp("run")
-    main(["train", *TASK, *SMALL, "--steps", "600", "--out", str(folder), "--tensorboard"])
+    main(["train", *TASK, *SMALL, "--steps", "1600", "--out", str(folder), "--tensorboard"])
     return folder
 
 
 @pytest.mark.slow
 def test_train_reports_its_result(trained, capsys):
     code, out, _ = run(
-        capsys, "train", *TASK, *SMALL, "--steps", 900, "--out", trained, "--resume", "--json"
+        capsys, "train", *TASK, *SMALL, "--steps", 1900, "--out", trained, "--resume", "--json"
     )
     assert code == 0
     result = json.loads(out)
-    assert (result["steps"], result["updates"], result["return_max"]) == (960, 12, 3.0)
+    assert (result["steps"], result["updates"], result["return_max"]) == (1920, 24, 3.0)
     assert result["episodes"] == learning_curve(trained)[-1]["episodes"] > 25
     assert 0.0 < result["return_mean"] < 3.0
     assert result["seconds"] > 0
@@ -105,10 +105,10 @@ def test_help_of_agents_does_not_import_jax():
 def test_a_run_is_resumed_by_its_folder_alone(trained, tmp_path, capsys):
     begun = tmp_path / "run"
     shutil.copytree(trained, begun)
-    code, out, _ = run(capsys, "train", "--resume", "--out", begun, "--steps", 1280, "--json")
+    code, out, _ = run(capsys, "train", "--resume", "--out", begun, "--steps", 2240, "--json")
     assert code == 0
     result = json.loads(out)
-    assert (result["task"], result["steps"]) == ("cued-catch", 1280)
+    assert (result["task"], result["steps"]) == ("cued-catch", 2240)
     code, _, err = run(capsys, "train", "--resume", "--out", begun, "--memory", "lstm")
     assert code == 1
     assert "takes all settings of the agent from the run" in err
