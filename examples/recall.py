@@ -16,7 +16,7 @@ import optax
 from longpass.memory import LSTM, AbstractMemory, Concrete
 
 CUES, SYMBOLS, DELAY = 4, 8, 60
-BATCH, UPDATES = 32, 200
+BATCH, UPDATES = 64, 300
 
 
 def draw_batch(key: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -37,7 +37,7 @@ def answer(network: tuple[AbstractMemory, eqx.nn.Linear], xs: jax.Array) -> jax.
 def train(memory: AbstractMemory, key: jax.Array) -> float:
     """The accuracy on new sequences after training."""
     network = (memory, eqx.nn.Linear(memory.output_shape[0], CUES, key=key))
-    optimiser = optax.adam(3e-3)
+    optimiser = optax.adam(5e-3)
     state = optimiser.init(eqx.filter(network, eqx.is_array))
 
     @eqx.filter_jit
@@ -51,7 +51,7 @@ def train(memory: AbstractMemory, key: jax.Array) -> float:
 
     for number in range(UPDATES):
         network, state = update(network, state, jax.random.fold_in(key, number))
-    xs, cues = jax.vmap(draw_batch)(jax.random.split(jax.random.fold_in(key, UPDATES), 20))
+    xs, cues = jax.vmap(draw_batch)(jax.random.split(jax.random.fold_in(key, UPDATES), 10))
     logits = eqx.filter_jit(jax.vmap(answer, in_axes=(None, 0)))(network, xs)
     return float(jnp.mean(jnp.argmax(logits, axis=-1) == cues))
 

@@ -100,10 +100,11 @@ class Reader(eqx.Module):
 def _layer_norm(pool: Float[Array, "*time size"]) -> Float[Array, "*time size"]:
     """Mean 0 and variance 1 over the units, without parameters.
 
-    The constant keeps an empty pool at 0, and gradients into it bounded; it is small, because
-    slow pools hold little. Both moments come from one pass, a tenth faster for a whole agent than
-    centring first; what that rounds away is below the constant for pools of order 1.
+    The constant keeps an empty pool at 0, and gradients into it bounded; it is small, because the
+    contents of slow pools are small. Both moments come from one pass, which makes a whole agent a
+    tenth faster than centring first; its rounding error is below the constant for pools of order 1.
     """
+    # Not `jax.nn.standardize`: its gradients round differently, and recorded runs would change.
     mean = jnp.mean(pool, axis=-1, keepdims=True)
     variance = jnp.maximum(jnp.mean(pool**2, axis=-1, keepdims=True) - mean**2, 0.0)
     return (pool - mean) * jax.lax.rsqrt(variance + 1e-6)
