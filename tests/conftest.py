@@ -40,7 +40,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _OPTIMISED = ROOT / "tests" / "envs"
 # Files all of whose tests are slow; single tests elsewhere have the mark themselves.
 SLOW = (
-    "cluster/*.py",
     "envs/*docs.py",
     "envs/*draws.py",
     "envs/*fuzz.py",
@@ -48,7 +47,10 @@ SLOW = (
     "envs/*laws.py",
     "envs/*oracle.py",
     "envs/*scores.py",
-    "memory/test_batched.py",
+    "envs/test_fourth_world.py",
+    "jobs/test_engines.py",
+    "jobs/test_ray_actors.py",
+    "jobs/test_sweeps.py",
     "memory/test_concrete.py",
     "memory/test_laws.py",
     "memory/test_pools.py",

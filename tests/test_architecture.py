@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "streams": {"theory", "memory", "networks", "records", "jobs"},
     "agents": {"theory", "memory", "networks", "envs", "records", "jobs"},
     "figures": {"theory", "memory", "networks", "envs", "records", "streams", "agents"},
-    "cli": {"theory", "envs", "records", "jobs", "streams", "agents", "figures"},
+    "cli": {"theory", "networks", "envs", "records", "jobs", "streams", "agents", "figures"},
 }
 SOURCE = Path(longpass.__file__).parent
 
