@@ -77,7 +77,7 @@ def test_without_json_a_table_is_printed(capsys):
         (("pools", "--pools", "3", "--horizon", "3"), 1, "give one"),
         (("figure", "sunset"), 2, "sunset"),
         (("paint",), 2, "paint"),
-        ((), 2, "Missing subcommand"),
+        ((), 2, "no command: it must be one of pools"),
     ],
 )
 def test_bad_input_is_named_and_fails(capsys, args, code, message):
