@@ -95,10 +95,10 @@ def test_the_command_line(command):
 
 
 def test_it_can_be_trained():
-    from longpass._settings import AgentFields
-    from longpass.learners import configure
+    from longpass.agents import make_trainer, resolve_settings
 
-    config = configure("corridor", {"length": 5}, AgentFields())
-    env, params = config.world()
-    assert (env.name, params.length, config.gym) == ("corridor", 5, False)
-    config.check()
+    _, params = envs.make("corridor", length=5)
+    run = resolve_settings("corridor", params)
+    assert (run.env, run.params.length, run.is_gymnasium) == ("corridor", 5, False)
+    assert run.from_json(run.to_json()) == run
+    assert make_trainer(run).state_shapes().updates.shape == ()
