@@ -44,7 +44,7 @@ class CuedCatchHidden(eqx.Module):
 
     cues_to_balls: Int8[Array, "4"]
     """The ball of each cue: 0 top, 1 bottom; two of each."""
-    cue_sequence: Int8[Array, " trials+1"]
+    cue_sequence: Int8[Array, " cues"]
     """The cue of each trial, 0 to 3. The last is seen on the final frame only."""
 
 

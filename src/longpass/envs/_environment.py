@@ -5,12 +5,13 @@ import dataclasses
 import enum
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
@@ -19,6 +20,7 @@ from longpass.envs._palette import Colour
 from longpass.envs._spaces import Binary, Discrete
 
 
+@runtime_checkable
 class Params(Protocol):
     """What the parameters of every world have."""
 
@@ -30,6 +32,7 @@ ParamsT = TypeVar("ParamsT", bound=Params)
 StateT = TypeVar("StateT")
 HiddenT = TypeVar("HiddenT")
 
+ActionLike = Int[ArrayLike, ""]
 Observation = UInt8[Array, "rows cols planes"]
 Step = tuple[
     Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]
@@ -176,7 +179,7 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
         self,
         key: PRNGKeyArray,
         state: StateT,
-        action: Int[Array, ""] | int,
+        action: ActionLike,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
         """Play one frame: (observation, state, reward, terminated, truncated, info).
@@ -212,13 +215,13 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     @functools.partial(jax.jit, static_argnums=0)
     def _step(
-        self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
+        self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
     ) -> Step[StateT]:
         state, reward, terminated, truncated, info = self._transition(key, state, action, params)
         return self.observe(state, params), state, reward, terminated, truncated, info
 
     def _transition(
-        self, key: PRNGKeyArray, state: StateT, action: Int[Array, ""], params: ParamsT
+        self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
     ) -> tuple[StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
         """A step without its observation."""
         was_over = self.over(state, params)
@@ -258,7 +261,7 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
         self,
         key: PRNGKeyArray,
         state: StateT,
-        action: Int[Array, ""] | int,
+        action: ActionLike,
         params: ParamsT | None = None,
     ) -> Step[StateT]:
         """Play one frame, and begin the next episode if it was the last."""
@@ -272,7 +275,7 @@ def _auto_reset_step(
     env: Environment[ParamsT, StateT, Any],
     key: PRNGKeyArray,
     state: StateT,
-    action: Int[Array, ""],
+    action: ActionLike,
     params: ParamsT,
 ) -> Step[StateT]:
     step_key, reset_key = jax.random.split(key)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from longpass.envs._environment import AnyEnvironment
@@ -52,7 +53,7 @@ def write_film(
     scores = np.cumsum(episode.rewards)
     pictures = []
     for frame, board in enumerate(paint_boards(env, episode.boards)):
-        state = jax.tree.map(lambda x, frame=frame: x[frame], episode.states)
+        state = jax.tree.map(lambda x, frame=frame: jnp.asarray(x[frame]), episode.states)
         cells = board.repeat(_CELL, 0).repeat(_CELL, 1)
         cells = np.concatenate([cells, _tiles(beside, frame, len(cells))], axis=1)
         canvas = np.zeros((len(cells) + _CAPTION, cells.shape[1], 3), np.uint8)
