@@ -73,7 +73,7 @@ def test_values_of_the_wrong_kind(record, setting, value):
 
 
 @pytest.mark.parametrize("name", names())
-def test_actions_outside_the_space(name):
+def test_actions_outside_the_space(name, unchecked_types):
     env, _ = make(name)
     _, state = env.reset(KEY)
     for stepper in (env, AutoReset(env)):
@@ -96,7 +96,7 @@ def test_in_compiled_code_they_count_as_staying(name):
         jax.tree.map(np.testing.assert_array_equal, step(action), step(4))
 
 
-def test_hidden_draws():
+def test_hidden_draws(unchecked_types):
     with pytest.raises(ValueError, match=r"cue_sequence has shape \(3,\): it must be \(101,\)"):
         CuedCatch().reset(KEY, hidden=CuedCatchHidden(jnp.zeros(4, int), jnp.zeros(3, int)))
     with pytest.raises(ValueError, match="cues_to_balls is 7"):
@@ -116,9 +116,9 @@ def test_hidden_draws():
         TMaze().reset(KEY, hidden=TMazeHidden(jnp.int8(1), cast(Any, np.ones((77, 191)))))
 
 
-def test_a_given_speckle_does_not_go_on_by_itself():
+def test_a_given_speckle_cannot_start_the_next_episode():
     env = TMaze()
-    given = TMazeHidden(jnp.int8(1), GivenSpeckle.of(np.ones((77, 191))))
+    given = TMazeHidden(jnp.int8(1), GivenSpeckle.of(np.ones((77, 191), bool)))
     _, state = env.reset(KEY, hidden=given)
     with pytest.raises(ValueError, match="step it without AutoReset"):
         AutoReset(env).step(KEY, state, 0)

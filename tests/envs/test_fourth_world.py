@@ -56,7 +56,7 @@ def test_film(tmp_path):
     env, params = envs.make("corridor", length=4)
     hidden = env.draw(KEY, params)
     episode = envs.play_episode(env, params, hidden, env.perfect_actions(params, hidden))
-    film.write_film(tmp_path / "a.gif", env, params, film.cut_after_end(episode), fps=10)
+    film.write_film(tmp_path / "a.gif", env, params, film.cut_after_end(episode), fps=10.0)
     with Image.open(tmp_path / "a.gif") as picture:
         middle = picture.convert("RGB").getpixel((7, 14 + 7))
     assert middle == env.colours["P"]

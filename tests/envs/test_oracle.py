@@ -128,7 +128,7 @@ def test_t_maze(seed):
             limbo_time=int(rng.choice([0, 3, 4, 5, 9])),
         )
         goal, speckle = int(rng.integers(2)), rng.random((77, 191)) < 0.6
-        hidden = TMazeHidden(jnp.asarray(goal), GivenSpeckle.of(speckle))
+        hidden = TMazeHidden(jnp.int8(goal), GivenSpeckle.of(speckle))
         random_play = place % 4 == 0
         actions = rng.integers(0, 5, 128) if random_play else maze_walk(rng, params, goal)
         game = oracle.Maze(settings(params), goal, speckle)

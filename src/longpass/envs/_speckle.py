@@ -47,7 +47,7 @@ class GivenSpeckle(AbstractSpeckle):
     """A speckle given by hand: make it with `of`."""
 
     packed: UInt8[Array, " bytes"]
-    """The mask in rows, eight cells a byte, the first in the highest bit."""
+    """The mask in rows, eight cells per byte, the first in the highest bit."""
 
     @classmethod
     def of(cls, mask: Bool[np.ndarray, "77 191"] | UInt8[np.ndarray, "77 191"]) -> "GivenSpeckle":
