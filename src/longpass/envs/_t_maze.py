@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
 from longpass.envs import _params
 from longpass.envs import _t_maze_world as world
@@ -54,7 +54,7 @@ class TMazeParams(eqx.Module):
 class TMazeHidden(eqx.Module):
     """What the player is not told."""
 
-    which_goal: Int8[Array, ""]
+    which_goal: Int[Array, ""]
     """The goal that pays: 0 left, 1 right."""
     speckle: AbstractSpeckle
     """Which dirt is drawn around the maze."""
