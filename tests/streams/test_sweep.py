@@ -60,7 +60,7 @@ def test_a_sweep_killed_at_random_moments_has_what_an_uninterrupted_one_has(tmp_
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["kills"] == KILLS
-    assert result["torn or partial"] > 3, "the kills came where they could do no harm"
+    assert result["torn or partial"] > KILLS / 2, "the kills came where they could do no harm"
     killed, whole = (
         [json.loads(line) for line in (tmp_path / name / "records.jsonl").read_text().splitlines()]
         for name in ("killed", "whole")

@@ -42,9 +42,9 @@ register_params(CuedCatchParams)
 class CuedCatchHidden(eqx.Module):
     """What the player is not shown."""
 
-    cues_to_balls: Int8[Array, "4"]
+    cues_to_balls: Int[Array, "4"]
     """The ball of each cue: 0 top, 1 bottom; two of each."""
-    cue_sequence: Int8[Array, " cues"]
+    cue_sequence: Int[Array, " cues"]
     """The cue of each trial, 0 to 3. The last is seen on the final frame only."""
 
 

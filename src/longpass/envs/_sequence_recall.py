@@ -39,7 +39,7 @@ register_params(SequenceRecallParams)
 class SequenceRecallHidden(eqx.Module):
     """What the player is shown once."""
 
-    sequence: Int8[Array, " length"]
+    sequence: Int[Array, " length"]
     """The lights, 1 (left), 2 (top), 3 (right) or 4 (bottom); repeats are allowed."""
 
 

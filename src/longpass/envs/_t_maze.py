@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
 from longpass.envs import _t_maze_world as world
 from longpass.envs._bounds import Whole
@@ -32,7 +32,7 @@ register_params(TMazeParams)
 class TMazeHidden(eqx.Module):
     """What the player is not shown, or is shown only at first."""
 
-    which_goal: Int8[Array, ""]
+    which_goal: Int[Array, ""]
     """The goal that pays: 0 left, 1 right."""
     speckle: AbstractSpeckle
     """Which dirt is drawn around the maze."""
