@@ -8,7 +8,7 @@ that `--help` answers at once.
 import json
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import tyro
 from rich.console import Console
@@ -87,7 +87,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _leave_stopped(args: list[str] | None) -> None:
+def _leave_stopped(args: list[str] | None) -> NoReturn:
     """Exit with 130. A process that Ctrl-C found inside JAX may crash while Python shuts down, so
     the console script does not wait for that."""
     if args is not None:
