@@ -114,7 +114,7 @@ def best_walk(sequence: tuple[int, ...], clock: Clock) -> Walk:
     between, between_ways = _between()
     first, first_ways = _from_start()
     count = len(sequence)
-    # least[right][cell]: fewest moves to the latest entry, at that cell, with so many right.
+    # least[right][cell]: fewest moves to the latest entry, at that cell, with `right` right ones.
     least = np.full((count + 1, len(_CELLS)), _FAR)
     right_one = sequence[0] == _CELL_LIGHT
     least[1] = np.where(right_one, first, _FAR)
