@@ -48,6 +48,9 @@ def test_examples_run_as_they_stand(page, place):
         [sys.executable, "-c", code], capture_output=True, text=True, env=default_environment()
     )
     assert done.returncode == 0, done.stderr
+    # What an example prints of both memories is what its page says.
+    for name, accuracy in re.findall(r"^(Concrete|LSTM) +([\d.]+)$", done.stdout, re.MULTILINE):
+        assert (float(accuracy) > 0.9) == (name == "Concrete"), done.stdout
 
 
 @pytest.mark.slow
