@@ -14,6 +14,7 @@ import builtins
 import dataclasses
 import functools
 import inspect
+import operator
 import types
 import typing
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -122,7 +123,7 @@ def _unwrap(hint: Any) -> tuple[Any, bool, Bounds]:
         elif get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint):
             optional = True
             kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-            hint = Union[tuple(kinds)]  # noqa: UP007 (built from a list)
+            hint = functools.reduce(operator.or_, kinds)
         else:
             return hint, optional, bounds
 

@@ -78,7 +78,7 @@ def add(*trees):
     return jax.tree.map(lambda *leaves: sum(leaves), *trees)
 
 
-def compare_with_plain(memory, form, case, seed, chance, tolerance):
+def check_against_plain(memory, form, case, seed, chance, tolerance):
     length, with_starts, block_every = case
     state, xs, starts = sample(memory, length, seed, chance)
     args = (memory, state, xs, starts if with_starts else None, weights_for(memory, length, seed))
@@ -89,7 +89,7 @@ def compare_with_plain(memory, form, case, seed, chance, tolerance):
 @every_form
 @given(case=st.sampled_from(CASES), seed=st.integers(0, 2**16), chance=st.floats(0, 1))
 def test_every_form_is_the_plain_scan(name, form, case, seed, chance):
-    compare_with_plain(build(name), FORMS[name][form], case, seed, chance, 1e-9)
+    check_against_plain(build(name), FORMS[name][form], case, seed, chance, 1e-9)
 
 
 @every_form
@@ -97,7 +97,7 @@ def test_every_form_is_the_plain_scan(name, form, case, seed, chance):
 @given(seed=st.integers(0, 2**16))
 def test_every_form_is_the_plain_scan_in_single_precision(name, form, seed):
     memory = build(name, jnp.float32)
-    compare_with_plain(memory, FORMS[name][form], CASES[0], seed, 0.1, 1e-4)
+    check_against_plain(memory, FORMS[name][form], CASES[0], seed, 0.1, 1e-4)
 
 
 @every_memory

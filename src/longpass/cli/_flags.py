@@ -1,8 +1,10 @@
 """Flags made from settings: every one may be left out, and what was given is known."""
 
+import functools
 import inspect
+import operator
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -49,7 +51,7 @@ def _flatten(cls: type) -> list[FieldInfo]:
 def _annotation(field: FieldInfo, default: str) -> Any:
     kinds = (field.type, None, Literal[_UNSET]) if field.optional else (field.type, Literal[_UNSET])
     return Annotated[
-        Union[kinds],  # noqa: UP007 (built from a tuple)
+        functools.reduce(operator.or_, kinds),
         tyro.conf.arg(
             name=flag_name(field.name).replace("_", "-"),
             help=field.help,

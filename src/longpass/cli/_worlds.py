@@ -1,7 +1,9 @@
 """The worlds as subcommands: one per entry of the registry, with a flag for each parameter."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any, Union
+import functools
+import operator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -12,12 +14,13 @@ if TYPE_CHECKING:
 
     WorldParams = Params
 else:
-    WorldParams = Union[  # noqa: UP007
-        tuple(
+    WorldParams = functools.reduce(
+        operator.or_,
+        (
             Annotated[world.load_params(), tyro.conf.subcommand(world.name)]
             for world in WORLDS.values()
-        )
-    ]
+        ),
+    )
 
 
 def environment_of(params: "WorldParams") -> "AnyEnvironment":
