@@ -12,8 +12,8 @@ import tyro
 
 from longpass import envs
 from longpass._fields import Bounds, check_settings, from_json, to_json
-from longpass.memory import Normalise
-from longpass.networks import Embedding, MemoryName, Writer, has_pools
+from longpass.memory import MemoryName, Normalise, has_pools
+from longpass.networks import Embedding, Writer
 from longpass.records import SETTINGS, read_json
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
-from longpass.memory import MemoryLike, PooledMemory
+from longpass.memory import MemoryLike, MemoryName, PooledMemory, has_pools
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
-from longpass.networks._names import Embedding, MemoryName, Writer, has_pools
+from longpass.networks._names import Embedding, Writer
 from longpass.networks._torso import Torso
 
 

@@ -7,9 +7,8 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass.memory import MemoryLike
+from longpass.memory import MemoryLike, MemoryName, has_pools
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
-from longpass.networks._names import MemoryName, has_pools
 
 
 class Classifier(eqx.Module):

@@ -1,12 +1,10 @@
 """Making memories by name: a convenience for settings and the command line."""
 
-import pkgutil
 from typing import Any, TypedDict, Unpack
 
 from jaxtyping import PRNGKeyArray
 
-from longpass.memory import AbstractMemory, Normalise
-from longpass.networks._names import MemoryName, find_memory
+from longpass.memory import AbstractMemory, MemoryName, Normalise, find_memory
 
 
 class PoolOptions(TypedDict, total=False):
@@ -60,5 +58,5 @@ def make_memory(
             raise ValueError(
                 f"{option} is {value!r}: it must not be given for {name}, which has no pools"
             )
-    make = pkgutil.resolve_name(memory.place)
+    make: Any = memory.load()
     return make(input_size, output_size, dtype=dtype, key=key, **pool_options)

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Annotated
 
 from longpass._fields import Bounds, check_settings
-from longpass.networks import MemoryName
+from longpass.memory import MemoryName
 from longpass.streams._settings import StreamSettings, TaskName
 
 # At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large

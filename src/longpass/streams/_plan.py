@@ -12,7 +12,7 @@ import numpy as np
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass.networks import MemoryName, has_pools
+from longpass.memory import MemoryName, has_pools
 from longpass.streams._settings import StreamSettings, TaskName
 
 # The paper's table: sets are drawn from evenly, the two ranges evenly in their logarithm.

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass.memory import Normalise
-from longpass.networks import MemoryName, has_pools
+from longpass.memory import MemoryName, Normalise, has_pools
 
 KIND = "stream"
 """The `kind` of records of sequence classification."""
