@@ -29,7 +29,7 @@ from longpass.agents import (
     hyper_arrays,
 )
 from longpass.envs import AnyEnvironment, AutoReset, CuedCatch, TMaze
-from longpass.networks import MemoryName
+from longpass.memory import MemoryName
 
 COPIES = (8, 16, 32, 64, 128, 256)
 BLOCKS = (3, 20, 100, 300)

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from benchmarks._timing import machine, time_in_turn
 from benchmarks._torch_classifier import TorchChain, TorchLearner, TorchLSTM
-from longpass.networks import MemoryName
+from longpass.memory import MemoryName
 from longpass.streams import (
     Stream,
     StreamSettings,

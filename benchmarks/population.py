@@ -27,7 +27,7 @@ from longpass.agents import (
     make_trainer,
     resolve_settings,
 )
-from longpass.networks import MemoryName
+from longpass.memory import MemoryName
 
 MEMBERS = 9
 UPDATES = 2  # of each member in one timing

@@ -90,7 +90,7 @@ def test_bad_input_is_named_and_fails(capsys, args, code, message):
 @pytest.mark.slow
 def test_golden_episodes_match_in_single_precision_too():
     """The tests run in double precision; users mostly do not."""
-    code, out, _ = run_longpass("replay", Path(__file__).parent / "golden", "--json")
+    code, out, _ = run_longpass("replay", Path(__file__).parents[1] / "golden", "--json")
     result = json.loads(out)
     assert (code, result["equal"], result["skipped"]) == (0, 52, 6)
 

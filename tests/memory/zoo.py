@@ -1,13 +1,12 @@
 """Every memory there is, small, and every form of its unroll: what the laws run over."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from longpass.memory import (
-    GRU,
-    LSTM,
     Concrete,
     Gate,
     OrthonormalTanh,
@@ -15,11 +14,13 @@ from longpass.memory import (
     PoolBank,
     PoolChain,
     Projection,
+    find_memory,
     rates,
 )
 from longpass.memory._concrete import unroll_pooled
 from longpass.memory._filters import chunk_form, scan_form
 from longpass.memory._frozen_pools import read_at_once, read_by_chunks, read_in_stretches
+from longpass.memory._names import MEMORIES as NAMED
 from longpass.memory._pools import unroll_pools
 
 SIZES = {"num_pools": 3, "pool_size": 4, "viewport_size": 3, "base": 1.7}
@@ -35,6 +36,11 @@ def _gate(dtype):
 
 def _concrete(dtype, kind: type[Concrete] | type[Parallel] = Concrete, inputs=4, **options):
     return kind(inputs, OUTPUT, **SIZES, **options, dtype=dtype, key=jax.random.key(1))
+
+
+def _named(name, dtype):
+    make: Any = find_memory(name).load()
+    return make(4, OUTPUT, dtype=dtype, key=jax.random.key(1))
 
 
 # Each class and each kind of link once; the options of Concrete are spread over its entries,
@@ -57,8 +63,8 @@ MEMORIES = {
         dtype, link=Projection(4, 3, dtype=dtype), gradient_pools=3
     ),
     "parallel": lambda dtype: _concrete(dtype, Parallel, inputs=2, gradient_pools=2),
-    "lstm": lambda dtype: LSTM(4, 5, dtype=dtype, key=jax.random.key(1)),
-    "gru": lambda dtype: GRU(4, 5, dtype=dtype, key=jax.random.key(1)),
+    # LSTM, GRU and any other that has a name.
+    **{name: functools.partial(_named, name) for name in NAMED if not NAMED[name].has_pools},
 }
 
 
@@ -97,7 +103,7 @@ _LINKED = {
 }
 _EVERY = {"unroll": unroll, "batch": unroll_batch_of_one}
 # Forms by memory. Where production can only take one form, "unroll" is that form.
-FORMS = {
+FORMS = dict.fromkeys(MEMORIES, _EVERY) | {
     "chain": _EVERY | _POOLS,
     "bank": _EVERY | _POOLS,
     "chain, tanh": _EVERY | _POOLS,
@@ -107,8 +113,6 @@ FORMS = {
     "concrete, layer": _EVERY | {"at once": _KEPT, "stretches": _STRETCHES},
     "concrete, projection": _EVERY | _LINKED,
     "parallel": _EVERY | {"at once": _KEPT, "stretches": _STRETCHES, "chunks": _CHUNKS},
-    "lstm": _EVERY,
-    "gru": _EVERY,
 }
 
 

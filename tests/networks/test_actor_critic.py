@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from longpass.memory import GRU, LSTM, Concrete, Parallel
-from longpass.networks import ActorCritic, MemoryName, Torso, make_actor_critic
+from longpass.memory import GRU, LSTM, Concrete, MemoryName, Parallel
+from longpass.networks import ActorCritic, Torso, make_actor_critic
 from tests.helpers import given
 
 KEY = jax.random.key(0)

@@ -11,7 +11,7 @@ from longpass import envs
 from longpass._fields import Preset
 from longpass.agents._defaults import resolve_settings
 from longpass.agents._settings import PopulationPlan
-from longpass.networks import MemoryName
+from longpass.memory import MemoryName
 
 AgentStudy = Literal["cued-catch", "t-maze", "sequence-recall", "lstm-onset"]
 """The agents of one world's figure, or the LSTMs over the difficulty of a world."""

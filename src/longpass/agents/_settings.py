@@ -12,8 +12,8 @@ import tyro
 
 from longpass import envs
 from longpass._fields import Bounds, check_settings, from_json, to_json
-from longpass.memory import Normalise
-from longpass.networks import Embedding, MemoryName, Writer
+from longpass.memory import MemoryName, Normalise, has_pools
+from longpass.networks import Embedding, Writer
 from longpass.records import SETTINGS, read_json
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class NetworkSettings:
     output_size: Annotated[int, Bounds(least=1)] = 128
     """Units of the layer that summarises the viewports."""
     hidden_size: Annotated[int, Bounds(least=1)] = 128
-    """Units of an LSTM or GRU. 128 units have about as many parameters as a chain of 9 pools."""
+    """Units of a memory without pools. An LSTM of 128 units has about as many parameters as a chain
+    of 9 pools."""
     writer: Writer = "learned"
     """How the weights that write into the memory (the torso and the input matrix of the pools) are
     trained: like all others (the paper), not at all (frozen), or as an exponential average of
@@ -75,7 +76,7 @@ class NetworkSettings:
     @property
     def has_pools(self) -> bool:
         """Whether the memory is made of pools."""
-        return self.memory in ("chain", "parallel")
+        return has_pools(self.memory)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,14 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from longpass.figures import _style
-from longpass.memory import LSTM, Concrete, Parallel
-from longpass.networks import (
-    ActorCritic,
-    Classifier,
-    MemoryName,
-    make_actor_critic,
-    make_classifier,
-)
+from longpass.memory import LSTM, Concrete, MemoryName, Parallel
+from longpass.networks import ActorCritic, Classifier, make_actor_critic, make_classifier
 
 _MEMORIES: tuple[MemoryName, ...] = ("chain", "lstm", "parallel")
 _TITLES = {"chain": "Concrete (LP-RNN)", "lstm": "LSTM", "parallel": "Parallel filters"}

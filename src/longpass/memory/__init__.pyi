@@ -13,7 +13,10 @@ from ._links import OrthonormalTanh as OrthonormalTanh
 from ._links import Projection as Projection
 from ._lstm import LSTM as LSTM
 from ._lstm import LSTMState as LSTMState
+from ._names import MemoryName as MemoryName
 from ._names import Normalise as Normalise
+from ._names import find_memory as find_memory
+from ._names import has_pools as has_pools
 from ._pools import PoolBank as PoolBank
 from ._pools import PoolChain as PoolChain
 from ._types import MemoryLike as MemoryLike

@@ -4,6 +4,5 @@ from ._classifier import Classifier as Classifier
 from ._classifier import make_classifier as make_classifier
 from ._memories import make_memory as make_memory
 from ._names import Embedding as Embedding
-from ._names import MemoryName as MemoryName
 from ._names import Writer as Writer
 from ._torso import Torso as Torso

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
-from longpass.memory import MemoryLike, PooledMemory
+from longpass.memory import MemoryLike, MemoryName, PooledMemory, has_pools
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
-from longpass.networks._names import Embedding, MemoryName, Writer
+from longpass.networks._names import Embedding, Writer
 from longpass.networks._torso import Torso
 
 
@@ -179,10 +179,10 @@ def make_actor_critic(
 
     **Arguments:**
 
-    - `memory`: `"chain"`, `"parallel"`, `"lstm"` or `"gru"`.
+    - `memory`: its name, such as `"chain"`, `"parallel"`, `"lstm"` or `"gru"`.
     - `observation_shape`, `num_actions`: as for `ActorCritic`.
-    - `output_size`: units of the summariser, or of the LSTM or GRU.
-    - `pool_size`: units of each pool. LSTM and GRU ignore it.
+    - `output_size`: units of the summariser, or of a memory without pools.
+    - `pool_size`: units of each pool. Memories without pools ignore it.
     - `embedding_size`: units of the torso's embedding; for parallel pools it is `pool_size`.
     - `writer`, `embedding`, `threshold`, `logit_scale`: as for `ActorCritic`.
     - `dtype`: of parameters and state.
@@ -192,7 +192,7 @@ def make_actor_critic(
     memory_key = jax.random.split(key, 4)[1]
     width = pool_size if memory == "parallel" else embedding_size
     options: MemoryOptions = {**pool_options}
-    if memory in ("chain", "parallel"):
+    if has_pools(memory):
         options["pool_size"] = pool_size
     return ActorCritic(
         make_memory(memory, width, output_size, dtype=dtype, key=memory_key, **options),

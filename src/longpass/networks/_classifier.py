@@ -7,9 +7,8 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass.memory import MemoryLike
+from longpass.memory import MemoryLike, MemoryName, has_pools
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
-from longpass.networks._names import MemoryName
 
 
 class Classifier(eqx.Module):
@@ -123,21 +122,21 @@ def make_classifier(
 
     - chain: the memory reads symbols; its summariser is the hidden layer.
     - parallel: the same behind a learned embedding as wide as a pool.
-    - lstm, gru: the memory reads symbols; a hidden layer reads the memory.
+    - lstm, gru and others: the memory reads symbols; a hidden layer reads the memory.
 
     **Arguments:**
 
-    - `memory`: `"chain"`, `"parallel"`, `"lstm"` or `"gru"`.
+    - `memory`: its name, such as `"chain"`, `"parallel"`, `"lstm"` or `"gru"`.
     - `num_symbols`: number of different symbols.
     - `num_classes`: number of classes.
     - `hidden_size`: units of the hidden layer (M in the paper's table).
-    - `pool_size`: units of each pool; for LSTM and GRU, units of the memory (D).
+    - `pool_size`: units of each pool; without pools, units of the memory (D).
     - `dtype`: of parameters and state. None: JAX's default, float32.
     - `key`: for the initial weights.
     - `pool_options`: further arguments of `Concrete` or `Parallel`.
     """
     embedding_key, memory_key, _, _ = jax.random.split(key, 4)
-    pooled = memory in ("chain", "parallel")
+    pooled = has_pools(memory)
     embedding, input_size, output_size = None, num_symbols, pool_size
     if memory == "parallel":
         embedding = eqx.nn.Linear(num_symbols, pool_size, dtype=dtype, key=embedding_key)

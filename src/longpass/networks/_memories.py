@@ -1,12 +1,10 @@
-"""Memories by name: a convenience for settings and the command line."""
+"""Making memories by name: a convenience for settings and the command line."""
 
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, TypedDict, Unpack
 
 from jaxtyping import PRNGKeyArray
 
-from longpass import _checks
-from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Normalise, Parallel
-from longpass.networks._names import MemoryName
+from longpass.memory import AbstractMemory, MemoryName, Normalise, find_memory
 
 
 class PoolOptions(TypedDict, total=False):
@@ -26,10 +24,6 @@ class MemoryOptions(PoolOptions, total=False):
     pool_size: int
 
 
-_POOLED = {"chain": Concrete, "parallel": Parallel}
-_GATED = {"lstm": LSTM, "gru": GRU}
-
-
 def make_memory(
     name: MemoryName,
     input_size: int,
@@ -45,10 +39,10 @@ def make_memory(
 
     - `name`: `"chain"` (`Concrete`), `"parallel"` (`Parallel`), `"lstm"` or `"gru"`.
     - `input_size`: width of the input.
-    - `output_size`: width of the output; for LSTM and GRU this is `hidden_size`.
+    - `output_size`: width of the output, which is the `hidden_size` of LSTM and GRU.
     - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
     - `key`: for the initial weights.
-    - `pool_options`: further arguments of `Concrete` or `Parallel`. LSTM and GRU have none.
+    - `pool_options`: further arguments of `Concrete` or `Parallel`. Other memories have none.
 
     **Returns:**
 
@@ -58,11 +52,11 @@ def make_memory(
     >>> make_memory("lstm", 3, 8, key=jax.random.key(0)).output_shape
     (8,)
     """
-    _checks.one_of("memory", name, get_args(MemoryName))
-    if name in _POOLED:
-        return _POOLED[name](input_size, output_size, dtype=dtype, key=key, **pool_options)
-    for option, value in pool_options.items():
-        raise ValueError(
-            f"{option} is {value!r}: it must not be given for {name}, which has no pools"
-        )
-    return _GATED[name](input_size, output_size, dtype=dtype, key=key)
+    memory = find_memory(name)
+    if not memory.has_pools:
+        for option, value in pool_options.items():
+            raise ValueError(
+                f"{option} is {value!r}: it must not be given for {name}, which has no pools"
+            )
+    make: Any = memory.load()
+    return make(input_size, output_size, dtype=dtype, key=key, **pool_options)

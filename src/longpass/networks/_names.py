@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-MemoryName = Literal["chain", "parallel", "lstm", "gru"]
-"""The memories that have a name: chain is the LP-RNN, parallel its control."""
 Writer = Literal["learned", "frozen", "slow"]
 """How the weights that write into the memory are trained."""
 Embedding = Literal["plain", "sparse", "centred"]

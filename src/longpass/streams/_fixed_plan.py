@@ -4,7 +4,8 @@ import dataclasses
 from typing import Annotated
 
 from longpass._fields import Bounds, check_settings
-from longpass.streams._settings import MemoryName, StreamSettings, TaskName
+from longpass.memory import MemoryName
+from longpass.streams._settings import StreamSettings, TaskName
 
 # At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large
 # as that of the pools.

@@ -12,7 +12,8 @@ import numpy as np
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass.streams._settings import MemoryName, StreamSettings, TaskName
+from longpass.memory import MemoryName, has_pools
+from longpass.streams._settings import StreamSettings, TaskName
 
 # The paper's table: sets are drawn from evenly, the two ranges evenly in their logarithm.
 _RANGE = (5e-7, 1e-3)
@@ -104,7 +105,7 @@ class SweepPlan:
             "epsilon": _draw_log_uniform(rng),
             "hidden_size": _choose(rng, _HIDDEN_SIZES),
         }
-        if memory in ("chain", "parallel"):
+        if has_pools(memory):
             drawn |= {
                 "pool_size": _choose(rng, _POOL_SIZES),
                 "num_pools": _choose(rng, _NUM_POOLS),

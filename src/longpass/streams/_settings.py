@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
-from longpass.memory import Normalise
-from longpass.networks import MemoryName
+from longpass.memory import MemoryName, Normalise, has_pools
 
 KIND = "stream"
 """The `kind` of records of sequence classification."""
@@ -21,9 +20,9 @@ PAPER_SYMBOLS: dict[TaskName, int] = {
 }
 """The number of symbols that the paper trains on, per task."""
 
-# Defaults of settings that only one kind of memory has.
+# Defaults of settings that only memories with pools have, or only those without.
 _POOL_DEFAULTS = {"pool_size": 24, "num_pools": 12, "viewport_size": 16, "base": 1.5}
-_GATED_DEFAULTS = {"state_size": 32}
+_STATE_DEFAULTS = {"state_size": 32}
 # Settings in which runs that are trained together may differ.
 _FREE_IN_GROUP = ("seed", "learning_rate", "epsilon", "base")
 
@@ -51,8 +50,8 @@ class StreamSettings:
     epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
     """Adam's epsilon (paper: 5e-7 to 1e-3)."""
     hidden_size: Annotated[int, Bounds(least=1)] = 64
-    """Units of the layer below the logits: the summariser of pools, or a layer that reads the LSTM
-    or GRU (M; paper: 16, 32, 64)."""
+    """Units of the layer below the logits: the summariser of pools, or a layer that reads another
+    memory (M; paper: 16, 32, 64)."""
     pool_size: Annotated[int | None, Bounds(least=1)] = None
     """Units of each pool (D; paper: 8 to 48). By default 24; chain and parallel only."""
     num_pools: Annotated[int | None, Bounds(least=1)] = None
@@ -66,7 +65,7 @@ class StreamSettings:
     """Normalise each pool before its viewport: not at all (the paper), or layer; chain and parallel
     only."""
     state_size: Annotated[int | None, Bounds(least=1)] = None
-    """Units of the LSTM or GRU (D; paper: 8 to 96). By default 32; lstm and gru only."""
+    """Units of a memory without pools, such as the LSTM (D; paper: 8 to 96). By default 32."""
     clear_state: bool = False
     """Clear the memory where a sequence starts. In the paper it is not cleared."""
     words_seed: Annotated[int | None, Bounds(least=0)] = None
@@ -82,16 +81,15 @@ class StreamSettings:
         """
         check_settings(self)
         check_words_seed(self.task, self.words_seed)
-        own, other = _POOL_DEFAULTS, _GATED_DEFAULTS
-        names = "lstm and gru"
+        own, other, reason = _POOL_DEFAULTS, _STATE_DEFAULTS, "is made of pools"
         if not self.has_pools:
-            own, other = _GATED_DEFAULTS, {**_POOL_DEFAULTS, "normalise": None}
-            names = "chain and parallel"
+            own, other = _STATE_DEFAULTS, {**_POOL_DEFAULTS, "normalise": None}
+            reason = "has no pools"
         for name in other:
             if getattr(self, name) is not None:
                 raise ValueError(
                     f"{name} is {getattr(self, name)!r}: it must be left out for {self.memory}, "
-                    f"only the memories {names} have it"
+                    f"which {reason}"
                 )
         changes: dict[str, Any] = {
             name: value for name, value in own.items() if getattr(self, name) is None
@@ -109,7 +107,7 @@ class StreamSettings:
     @property
     def has_pools(self) -> bool:
         """Whether the memory is made of pools."""
-        return self.memory in ("chain", "parallel")
+        return has_pools(self.memory)
 
     @property
     def minibatch(self) -> int:
