@@ -55,7 +55,7 @@ SLOW = (
     "memory/test_laws.py",
     "memory/test_pools.py",
     "networks/*.py",
-    "test_cli_worlds.py",
+    "cli/test_worlds.py",
 )
 
 
