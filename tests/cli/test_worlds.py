@@ -21,7 +21,7 @@ from PIL import Image, ImageSequence
 from longpass import envs
 from longpass.cli import main
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.mark.parametrize("command", ["play", "film", "train", "pbt"])
@@ -195,7 +195,7 @@ def test_replay(tmp_path, capsys):
 
 
 def test_the_example_learns(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "examples"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
     returns = importlib.import_module("gym_reinforce").train(updates=8)
     assert returns[0] < 5.5
     assert np.mean(returns[-2:]) > 7
