@@ -16,4 +16,7 @@ from ._lstm import LSTMState as LSTMState
 from ._names import Normalise as Normalise
 from ._pools import PoolBank as PoolBank
 from ._pools import PoolChain as PoolChain
+from ._types import DType as DType
 from ._types import MemoryLike as MemoryLike
+from ._types import Start as Start
+from ._types import State as State

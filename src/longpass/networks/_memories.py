@@ -1,11 +1,11 @@
 """Memories by name: a convenience for settings and the command line."""
 
-from typing import Any, TypedDict, Unpack, get_args
+from typing import TypedDict, Unpack, get_args
 
 from jaxtyping import PRNGKeyArray
 
 from longpass import _checks
-from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, Normalise, Parallel
+from longpass.memory import GRU, LSTM, AbstractMemory, Concrete, DType, Normalise, Parallel
 from longpass.networks._names import MemoryName
 
 
@@ -35,7 +35,7 @@ def make_memory(
     input_size: int,
     output_size: int = 128,
     *,
-    dtype: Any = None,
+    dtype: DType = None,
     key: PRNGKeyArray,
     **pool_options: Unpack[MemoryOptions],
 ) -> AbstractMemory:
