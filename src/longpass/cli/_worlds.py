@@ -1,10 +1,11 @@
 """The worlds as subcommands: one per entry of the registry, with a flag for each parameter."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Union
 
 import tyro
 
+from longpass._json import JsonObject
 from longpass.envs import WORLDS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def environment_of(params: "WorldParams") -> "AnyEnvironment":
     return world.load_environment()
 
 
-def changed_params(params: Any) -> dict[str, Any]:
+def changed_params(params: "Params") -> JsonObject:
     """The parameters that differ from their defaults."""
     default = dataclasses.asdict(type(params)())
     return {name: x for name, x in dataclasses.asdict(params).items() if x != default[name]}

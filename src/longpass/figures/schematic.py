@@ -2,7 +2,6 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,6 +14,7 @@ from longpass.networks import (
     ActorCritic,
     Classifier,
     MemoryName,
+    PoolOptions,
     make_actor_critic,
     make_classifier,
 )
@@ -40,7 +40,7 @@ class Settings:
     num_actions: int = 5
     board: tuple[int, int, int] = (7, 12, 5)
 
-    def pool_options(self, memory: MemoryName, viewport_size: int) -> dict[str, Any]:
+    def pool_options(self, memory: MemoryName, viewport_size: int) -> PoolOptions:
         """Arguments that only memories with pools take."""
         if memory == "lstm":
             return {}
