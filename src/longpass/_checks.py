@@ -2,21 +2,21 @@
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
 
-def positive_int(name: str, value: Any) -> int:
+def positive_int(name: str, value: object) -> int:
     """`value` as an int of at least 1."""
     return int_within(name, value, 1, None)
 
 
-def int_within(name: str, value: Any, least: int, most: int | None) -> int:
+def int_within(name: str, value: object, least: int, most: int | None) -> int:
     """`value` as an int from `least` to `most` (None: no upper bound)."""
     right = f"at least {least}" if most is None else f"{least} to {most}"
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -26,7 +26,7 @@ def int_within(name: str, value: Any, least: int, most: int | None) -> int:
     return number
 
 
-def count(name: str, value: Any) -> int:
+def count(name: str, value: object) -> int:
     """`value` as an int of at least 1; a float will do if it is whole, so that 4e7 can be said."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -35,7 +35,7 @@ def count(name: str, value: Any) -> int:
 
 def real(
     name: str,
-    value: Any,
+    value: object,
     *,
     above: float | None = None,
     least: float | None = None,
@@ -47,6 +47,8 @@ def real(
     bounds += [f"at most {most:g}"] if most is not None else []
     right = " and ".join(["finite", *bounds])
     try:
+        if not isinstance(value, str | bytes | SupportsFloat | SupportsIndex):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}: it must be a number, {right}") from None
@@ -73,7 +75,7 @@ def rates_tuple(rates: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     return tuple(array.tolist())
 
 
-def one_of(name: str, value: Any, choices: Sequence[Any]) -> None:
+def one_of(name: str, value: object, choices: Sequence[object]) -> None:
     """`value` must be one of `choices`."""
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)

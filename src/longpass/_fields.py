@@ -17,14 +17,31 @@ import inspect
 import operator
 import types
 import typing
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from longpass import _checks
+from longpass._json import JsonObject
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Preset = Literal["quick", "laptop", "paper"]
 """How much of the paper to run: minutes, hours or weeks."""
 
-Settings = TypeVar("Settings")
+Overrides = dict[str, Any]
+"""Values of some settings, by field name."""
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,12 +57,12 @@ class FieldInfo(NamedTuple):
     """One setting, as declared."""
 
     name: str
-    type: Any
+    type: object
     """Without `Annotated` and without `None`."""
     optional: bool
     """Whether None is allowed."""
     bounds: Bounds
-    default: Any
+    default: object
     help: str
 
     @property
@@ -55,7 +72,7 @@ class FieldInfo(NamedTuple):
         return kind if isinstance(kind, type) and dataclasses.is_dataclass(kind) else None
 
 
-def check_settings(settings: Any) -> None:
+def check_settings(settings: object) -> None:
     """Raise ValueError or TypeError for the first field whose value is not allowed.
 
     **Arguments:**
@@ -77,12 +94,14 @@ def flag_name(name: str) -> str:
     return name.removesuffix("_")
 
 
-def to_json(settings: Any) -> dict[str, Any]:
+def to_json(settings: "DataclassInstance") -> JsonObject:
     """The settings as a JSON object: nested dataclasses become objects, tuples become lists."""
-    return {field.name: _plain(getattr(settings, field.name)) for field in _fields(settings)}
+    return {
+        field.name: _plain(getattr(settings, field.name)) for field in dataclasses.fields(settings)
+    }
 
 
-def from_json(cls: type[Settings], values: Any) -> Settings:
+def from_json(cls: type[Settings], values: object) -> Settings:
     """The settings that `to_json` was given. ValueError if a key is unknown or missing."""
     if not isinstance(values, dict):
         raise ValueError(f"settings is {values!r}: it must be an object")
@@ -113,7 +132,7 @@ def describe_fields(cls: type) -> tuple[FieldInfo, ...]:
     return tuple(described)
 
 
-def _unwrap(hint: Any) -> tuple[Any, bool, Bounds]:
+def _unwrap(hint: object) -> tuple[object, bool, Bounds]:
     """(Type, whether None is allowed, bounds) of an annotation."""
     bounds, optional = Bounds(), False
     while True:
@@ -128,7 +147,7 @@ def _unwrap(hint: Any) -> tuple[Any, bool, Bounds]:
             return hint, optional, bounds
 
 
-def _check_value(name: str, value: Any, field: FieldInfo) -> None:
+def _check_value(name: str, value: object, field: FieldInfo) -> None:
     kind, bounds = field.type, field.bounds
     if get_origin(kind) is Literal:
         choices = get_args(kind)
@@ -143,17 +162,13 @@ def _check_value(name: str, value: Any, field: FieldInfo) -> None:
         _checks.real(name, value, above=bounds.above, least=bounds.least, most=bounds.most)
 
 
-def _fields(settings: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(settings)
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return to_json(value)
     return list(value) if isinstance(value, tuple) else value
 
 
-def _restore(field: FieldInfo, value: Any) -> Any:
+def _restore(field: FieldInfo, value: object) -> object:
     if field.nested:
         return from_json(field.nested, value)
     return tuple(value) if isinstance(value, list) else value
@@ -175,7 +190,7 @@ def _docstrings(cls: type) -> dict[str, str]:
     return found
 
 
-def replace_settings(settings: Settings, values: dict[str, Any]) -> Settings:
+def replace_settings(settings: Settings, values: Overrides) -> Settings:
     """`settings` with other values for some fields, its own or those of nested settings.
 
     **Arguments:**
@@ -183,7 +198,7 @@ def replace_settings(settings: Settings, values: dict[str, Any]) -> Settings:
     - `settings`: an instance of a settings dataclass. No two fields in it have the same name.
     - `values`: new values by field name. ValueError for a name that is not a setting.
     """
-    changes: dict[str, Any] = {}
+    changes: Overrides = {}
     left = dict(values)
     for field in describe_fields(type(settings)):
         if field.nested:
@@ -194,7 +209,7 @@ def replace_settings(settings: Settings, values: dict[str, Any]) -> Settings:
             changes[field.name] = left.pop(field.name)
     if left:
         raise ValueError(f"{min(left)} is not a setting of {type(settings).__name__}")
-    return dataclasses.replace(settings, **changes)  # pyright: ignore[reportArgumentType]
+    return dataclasses.replace(settings, **changes)
 
 
 def all_names(cls: type) -> set[str]:

@@ -35,7 +35,7 @@ class Counter(AbstractMemory):
 
     heeds_starts: bool = eqx.field(static=True, default=True)
     input_size: int = eqx.field(static=True, default=1)
-    dtype: object = eqx.field(static=True, default=jnp.dtype(jnp.float32))
+    dtype: np.dtype = eqx.field(static=True, default=jnp.dtype(jnp.float32))
 
     @property
     def output_shape(self):

@@ -15,6 +15,7 @@ from PIL import Image
 import longpass.envs.gym
 from longpass import envs
 from longpass.envs import film
+from tests.envs.fourth_world import CorridorParams
 
 ENTRY = (
     "corridor",
@@ -38,7 +39,7 @@ def _registered():
 def test_make():
     env, params = envs.make("corridor", length=9)
     assert "corridor" in envs.names()
-    assert (env.name, params.length) == ("corridor", 9)
+    assert (env.name, params) == ("corridor", CorridorParams(length=9))
     with pytest.raises(ValueError, match="length is 0: it must be 1 to 100"):
         envs.make("corridor", length=0)
 

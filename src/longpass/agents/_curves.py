@@ -1,12 +1,11 @@
 """Learning curves from records, without JAX."""
 
 from pathlib import Path
-from typing import Any
 
-from longpass.records import RECORDS, Records
+from longpass.records import RECORDS, Line, Records
 
 
-def learning_curve(folder: Path) -> list[dict[str, Any]]:
+def learning_curve(folder: Path) -> list[Line]:
     """The progress lines of the run in a folder, in order.
 
     A run that was stopped may have recorded some updates twice, equal except for their seconds:

@@ -1,10 +1,10 @@
 """Settings that work on each task, and how a run's settings are completed from them."""
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING
 
 from longpass import envs
-from longpass._fields import replace_settings
+from longpass._fields import Overrides, replace_settings
 from longpass.agents._settings import (
     AgentSettings,
     HyperParams,
@@ -12,6 +12,9 @@ from longpass.agents._settings import (
     NetworkSettings,
     RunSettings,
 )
+
+if TYPE_CHECKING:
+    from longpass.envs import Params
 
 GYM_SPAN = 100
 """The memory span that is assumed of a Gymnasium environment."""
@@ -66,7 +69,7 @@ GYM_DEFAULTS = AgentSettings(
     LearnerSettings(rollout=60),
     HyperParams(learning_rate=5e-4, entropy_cost=1e-2),
 )
-PAPER: dict[str, Any] = {"writer": "learned", "embedding": "plain", "normalise": None}
+PAPER: Overrides = {"writer": "learned", "embedding": "plain", "normalise": None}
 """The paper's own form of a network, as far as the paper describes it."""
 
 
@@ -79,8 +82,8 @@ def default_settings(env: str) -> AgentSettings:
 
 def resolve_settings(
     env: str,
-    params: Any = None,
-    overrides: dict[str, Any] | None = None,
+    params: "Params | None" = None,
+    overrides: Overrides | None = None,
     *,
     paper: bool = False,
     seed: int = 0,
@@ -105,12 +108,12 @@ def resolve_settings(
         values["num_pools"] = extra + _fewest_pools(env, params)
     agent = replace_settings(defaults, values)
     agent = replace_settings(agent, {"slices": agent.learner.num_slices})
-    if params is None:
-        params = envs.WORLDS[env].load_params()() if env in envs.WORLDS else {}
-    return RunSettings(env=env, params=params, agent=agent, seed=seed)
+    if params is None and env in envs.WORLDS:
+        params = envs.WORLDS[env].load_params()()
+    return RunSettings(env=env, params={} if params is None else params, agent=agent, seed=seed)
 
 
-def resolve_form(env: str, overrides: dict[str, Any], *, paper: bool = False) -> dict[str, Any]:
+def resolve_form(env: str, overrides: Overrides, *, paper: bool = False) -> Overrides:
     """The writer, embedding and normalisation of a network on an environment, by field name.
 
     **Arguments:**
@@ -134,14 +137,14 @@ def default_words(name: str) -> str:
     """
     general = _find_value(AgentSettings(), name)
     agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
-    tasks: dict[Any, list[str]] = {}
+    tasks: dict[object, list[str]] = {}
     for task, agent in agents.items():
         tasks.setdefault(_find_value(agent, name), []).append(task)
     special = [f"{value} for {', '.join(at)}" for value, at in tasks.items() if value != general]
     return "; ".join([f"{general}", *special])
 
 
-def _find_value(agent: AgentSettings, name: str) -> Any:
+def _find_value(agent: AgentSettings, name: str) -> object:
     for part in dataclasses.fields(agent):
         inner = getattr(agent, part.name)
         if hasattr(inner, name):
@@ -149,7 +152,7 @@ def _find_value(agent: AgentSettings, name: str) -> Any:
     raise ValueError(f"{name} is not a setting of AgentSettings")
 
 
-def _fewest_pools(env: str, params: Any) -> int:
+def _fewest_pools(env: str, params: "Params | None") -> int:
     """The fewest pools that reach the memory span of a task."""
     from longpass.theory import pools_for
 

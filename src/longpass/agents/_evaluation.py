@@ -1,7 +1,7 @@
 """Playing with a trained network: complete episodes, greedily or as in training."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from scipy import stats
 from longpass.agents._gymnasium import make_vector, one_hot
 from longpass.agents._rollouts import choose
 from longpass.agents._settings import RunSettings
-from longpass.envs import AnyEnvironment
+from longpass.envs import AnyEnvironment, Params
 from longpass.networks import ActorCritic
 
 MOST_STEPS = 100_000
@@ -53,7 +53,7 @@ class _Evaluation(NamedTuple):
 @functools.partial(jax.jit, static_argnums=(0, 2, 3))
 def _scores(
     env: AnyEnvironment,
-    params: Any,
+    params: Params,
     episodes: int,
     greedy: bool,
     network: ActorCritic,
@@ -152,8 +152,8 @@ class PolicyRollout(NamedTuple):
 @functools.partial(jax.jit, static_argnums=(0, 5))
 def rollout_policy(
     env: AnyEnvironment,
-    params: Any,
-    hidden: Any,
+    params: Params,
+    hidden: PyTree[Array],
     network: ActorCritic,
     key: PRNGKeyArray,
     steps: int,
@@ -170,7 +170,7 @@ def rollout_policy(
     """
     frame, env_state = env.reset(key, params, hidden)
 
-    def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, PolicyRollout]:
+    def step(carry: PyTree[Array], key: PRNGKeyArray) -> tuple[PyTree[Array], PolicyRollout]:
         frame, env_state, memory, start = carry
         choice_key, env_key = jax.random.split(key)
         memory, (action,) = choose_actions(

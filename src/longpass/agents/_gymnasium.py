@@ -168,11 +168,11 @@ class GymnasiumImpala:
         network = init_embedding(self._build(network_key), sample)
         return init_training(self.settings, network, fresh_actors((), frames, network), key)
 
-    def _to_frames(self, observations: Any) -> np.ndarray:
+    def _to_frames(self, observations: object) -> np.ndarray:
         return one_hot(self._envs.single_observation_space, observations)
 
 
-def one_hot(space: Any, observations: Any) -> np.ndarray:
+def one_hot(space: Any, observations: object) -> np.ndarray:
     """Observations as float32; those of a discrete space as one-hot vectors."""
     if space.shape:
         return np.asarray(observations, np.float32)

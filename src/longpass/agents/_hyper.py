@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -27,11 +26,11 @@ def decay_learning_rate(hyper: HyperParams, steps: Num[Array, "*population"]) ->
     )
 
 
-def _flatten(hyper: HyperParams) -> tuple[tuple[Any, ...], None]:
+def _flatten(hyper: HyperParams) -> tuple[tuple[object, ...], None]:
     return tuple(getattr(hyper, name) for name in _NAMES), None
 
 
-def _unflatten(_: None, values: Iterable[Any]) -> HyperParams:
+def _unflatten(_: None, values: Iterable[object]) -> HyperParams:
     # Not by the constructor: its checks are for numbers, and JAX also puts in other things.
     hyper = object.__new__(HyperParams)
     for name, value in zip(_NAMES, values, strict=True):

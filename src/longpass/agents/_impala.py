@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from longpass.agents._loss import Metrics, Weights, init_weights, learn
 from longpass.agents._networks import init_embedding
 from longpass.agents._rollouts import Actors, Rollout, act, fresh_actors, random_play
 from longpass.agents._settings import HyperParams, LearnerSettings
-from longpass.envs import AnyEnvironment
+from longpass.envs import AnyEnvironment, Params
 from longpass.networks import ActorCritic
 
 
@@ -71,7 +71,7 @@ class Impala:
     """
 
     env: AnyEnvironment
-    params: Any
+    params: Params
     build: Callable[[PRNGKeyArray], ActorCritic]
     settings: LearnerSettings
 

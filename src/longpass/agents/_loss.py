@@ -1,7 +1,7 @@
 """Learning: one rollout, slice by slice, with V-trace and any memory."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -69,7 +69,9 @@ def learn(
     # The inputs after each slice are the first ones of the next slice.
     next_inputs = jnp.concatenate([transitions.inputs[1:, 0], rollout.next_inputs[None]])
 
-    def one_slice(carry: Any, inputs: Any) -> tuple[Any, Metrics]:
+    def one_slice(
+        carry: tuple[Weights, PyTree[Array]], inputs: tuple[Transition, Array]
+    ) -> tuple[tuple[Weights, PyTree[Array]], Metrics]:
         weights, memory = carry
         transitions, next_inputs = inputs
         return _learn_slice(settings, weights, memory, transitions, next_inputs, hyper)
@@ -90,7 +92,7 @@ def _learn_slice(
     network = weights.network
     trained, fixed = eqx.partition(network, trained_weights(network))
 
-    def loss(trained: PyTree[Array]) -> tuple[Array, tuple[Any, Metrics]]:
+    def loss(trained: PyTree[Array]) -> tuple[Array, tuple[PyTree[Array], Metrics]]:
         combined = eqx.combine(trained, fixed)
         return slice_loss(settings, combined, memory, transitions, next_inputs, hyper)
 

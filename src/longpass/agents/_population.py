@@ -7,11 +7,11 @@ import json
 import zipfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from longpass._fields import to_json
+from longpass._json import JsonObject
 from longpass.agents._estimate import estimate_round
 from longpass.agents._members import member_settings
 from longpass.agents._rounds import Round, RoundResult, read_scores
@@ -162,7 +162,7 @@ class Population:
         write_atomically(self._path(member, number), lambda file: file.write(result.state))
         self._last_lines[member] = line
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[JsonObject]:
         """One row per member: hyper-parameters, rounds, episodes, last mean return, copies."""
         copies = [line["member"] for line in self.audit.read() if line["copied"]]
         return [
@@ -177,7 +177,7 @@ class Population:
             for member, (run, line) in enumerate(zip(self.runs, self._last_lines, strict=True))
         ]
 
-    def _check_folder(self) -> dict[str, Any] | None:
+    def _check_folder(self) -> JsonObject | None:
         """The content of `population.json`, or None. ValueError if the folder is not ours."""
         path = self.out / POPULATION
         if not path.exists():

@@ -5,7 +5,7 @@ here imports JAX before a preset is asked for.
 """
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 from longpass import envs
 from longpass._fields import Preset
@@ -100,7 +100,7 @@ def make_agent_preset(name: Preset, study: AgentStudy) -> dict[str, PopulationPl
     return plans
 
 
-def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], MemoryName, int]]:
+def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, int], MemoryName, int]]:
     """(World, parameters that are not the paper's, memory, block_every)."""
     if study != "lstm-onset":
         row = RETURNS[study]
@@ -108,7 +108,7 @@ def _cells(study: AgentStudy, quick: bool) -> list[tuple[str, dict[str, Any], Me
         if quick:
             memories, blocks = memories[:2], blocks[:1]
         return [(study, {}, memory, block) for block in blocks for memory in memories]
-    cells: list[tuple[str, dict[str, Any], MemoryName, int]] = []
+    cells: list[tuple[str, dict[str, int], MemoryName, int]] = []
     for env, panel in ONSET.items():
         hardest, *_, easiest = panel.values
         for value in (hardest, easiest) if quick else panel.values:

@@ -9,6 +9,7 @@ import numpy as np
 
 from longpass.agents._impala import TrainState, UpdateResult
 from longpass.agents._settings import RECENT
+from longpass.records import Line
 
 Checkpoint = dict[str, Any]
 """The state of a training and what its progress is counted from, as a pytree of arrays."""
@@ -62,7 +63,7 @@ class Progress:
         """Updates, environment steps and episodes so far."""
         return {"updates": self.updates, "steps": self.steps, "episodes": self.episodes}
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Line:
         """What a run's result records."""
         return {
             **self.counts(),
@@ -71,7 +72,7 @@ class Progress:
             "return_3000": self.mean_return(),
         }
 
-    def line(self) -> dict[str, Any]:
+    def line(self) -> Line:
         """One progress line of the run's records."""
         metrics = {name: float(f"{value:.6g}") for name, value in self.metrics.items()}
         return {"event": "progress", **self.summary(), **metrics}

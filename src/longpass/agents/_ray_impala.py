@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import numpy as np
@@ -33,6 +32,7 @@ from longpass.jobs import (
     FailedStartsError,
     Job,
     Message,
+    RayHandle,
     RayTransport,
     RayWorker,
     Scheduler,
@@ -90,7 +90,7 @@ class RayImpala:
         )
         self._resources.callback(self._scheduler.stop_workers)
         self._updates = -1  # of the training for which actors act
-        self._weights: Any = None  # Ray's reference to the newest ones
+        self._weights: RayHandle = None  # Ray's reference to the newest ones
         self._started_actors = 0
 
     def __enter__(self) -> "RayImpala":
@@ -161,7 +161,7 @@ class RayImpala:
         run = dataclasses.replace(self._run, seed=seed)
         return RayWorker(self._actor_type.remote(single_threaded_environment(), run, self._make))
 
-    def _request_rollout(self, actor: Any, _: None) -> Any:
+    def _request_rollout(self, actor: RayHandle, _: None) -> RayHandle:
         return actor.make_rollout.remote(self._updates, self._weights)
 
     def _take_rollout(self) -> tuple[int, Rollout]:

@@ -1,6 +1,6 @@
 """Acting: rollouts of many copies of an environment, in one compiled loop."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
 from longpass.agents._networks import to_inputs
-from longpass.envs import AnyEnvironment, AutoReset
+from longpass.envs import AnyEnvironment, AutoReset, Params
 from longpass.networks import ActorCritic
 
 SAMPLES = 256  # steps of random play at which frames are sampled
@@ -110,7 +110,7 @@ def value_of(
 
 def act(
     env: AnyEnvironment,
-    params: Any,
+    params: Params,
     network: ActorCritic,
     actors: Actors,
     steps: int,
@@ -126,7 +126,7 @@ def act(
     step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
     may_truncate = params.truncate_at_timeout is not False
 
-    def step(actors: Actors, inputs: Any) -> tuple[Actors, Transition]:
+    def step(actors: Actors, inputs: tuple[Array, PRNGKeyArray]) -> tuple[Actors, Transition]:
         noise, key = inputs
         xs = network.embed(actors.observation)
         memory, action, log_prob = choose(network, actors.memory, xs, actors.start, noise)
@@ -173,8 +173,8 @@ def act(
 
 
 def random_play(
-    env: AnyEnvironment, params: Any, copies: int, most: int, key: PRNGKeyArray
-) -> tuple[Any, Num[Array, "envs *observation"], Num[Array, "samples *observation"]]:
+    env: AnyEnvironment, params: Params, copies: int, most: int, key: PRNGKeyArray
+) -> tuple[PyTree[Array], Num[Array, "envs *observation"], Num[Array, "samples *observation"]]:
     """Play at random, and leave each copy after a random number of steps below `most`.
 
     **Returns:** (states of the copies, their observations, observations of all copies sampled
@@ -188,7 +188,7 @@ def random_play(
     leave_at = jax.random.randint(leave_key, (copies,), 0, most, jnp.int32)
     between = -(-most // SAMPLES)
 
-    def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
+    def step(carry: PyTree[Array], key: PRNGKeyArray) -> tuple[PyTree[Array], None]:
         time, now, left = carry
         keys = jax.random.split(key, 1 + copies)
         count = env.action_space(params).n
@@ -197,7 +197,9 @@ def random_play(
         time = time + 1
         return (time, (frame, state), _choose_copies(time == leave_at, (frame, state), left)), None
 
-    def play_between_samples(carry: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
+    def play_between_samples(
+        carry: PyTree[Array], key: PRNGKeyArray
+    ) -> tuple[PyTree[Array], Array]:
         carry, _ = jax.lax.scan(step, carry, jax.random.split(key, between))
         return carry, carry[1][0]
 
@@ -207,7 +209,9 @@ def random_play(
     return state, frame, frames.reshape(-1, *frames.shape[2:])
 
 
-def _choose_copies(which: Bool[Array, " envs"], yes: Any, no: Any) -> Any:
+def _choose_copies(
+    which: Bool[Array, " envs"], yes: PyTree[Array], no: PyTree[Array]
+) -> PyTree[Array]:
     """`yes` for the copies `which`, else `no`; leaf by leaf, copies first."""
 
     def pick(one: Array, other: Array) -> Array:

@@ -5,17 +5,16 @@ No file is read or written, so that a round can be trained by any process on any
 
 import dataclasses
 import io
-from typing import Any
 
 import numpy as np
 
 from longpass.agents._impala import TrainState
 from longpass.agents._loss import Weights, init_weights
-from longpass.agents._progress import checkpoint_shapes, from_checkpoint
+from longpass.agents._progress import Progress, checkpoint_shapes, from_checkpoint
 from longpass.agents._rollouts import fresh_actors
 from longpass.agents._run import AgentTraining
 from longpass.agents._settings import LearnerSettings, OptimiserState, RunSettings
-from longpass.agents._trainers import make_trainer
+from longpass.agents._trainers import Trainer, make_trainer
 from longpass.jobs import OnProgress
 from longpass.records import Diverged, InMemory, Line, from_bytes, to_bytes, train_run
 
@@ -63,8 +62,14 @@ class RoundResult:
 class RoundTraining(AgentTraining):
     """The training of one round: `AgentTraining` that is complete after a number of episodes."""
 
-    def __init__(self, *args: Any, task: Round, **options: Any):
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        task: Round,
+        trainer: Trainer,
+        state: TrainState | None = None,
+        progress: Progress | None = None,
+    ):
+        super().__init__(task.run, trainer, state, progress)
         self._task, self._first = task, self.progress.episodes
 
     @property
@@ -164,11 +169,11 @@ def _begin_round(task: Round) -> RoundTraining:
     """The member at the beginning of its round, with the weights that it copies."""
     run, trainer = task.run, make_trainer(task.run)
     if task.state is None:
-        return RoundTraining(run, trainer, task=task)
+        return RoundTraining(task, trainer)
     shapes = checkpoint_shapes(trainer.state_shapes())
     checkpoint = from_bytes(task.state, shapes, run.to_json())
     state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
     if task.donor is not None:
         donor = from_bytes(task.donor, shapes, None)["training"]
         state = copy_weights(state, donor, run.agent.learner, task.optimiser_state)
-    return RoundTraining(run, trainer, trainer.restore(state), progress, task=task)
+    return RoundTraining(task, trainer, trainer.restore(state), progress)

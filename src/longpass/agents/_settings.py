@@ -12,6 +12,7 @@ import tyro
 
 from longpass import envs
 from longpass._fields import Bounds, check_settings, from_json, to_json
+from longpass._json import JsonObject
 from longpass.memory import MemoryName, Normalise, has_pools
 from longpass.networks import Embedding, Writer
 from longpass.records import SETTINGS, read_json
@@ -227,12 +228,12 @@ class RunSettings:
         """The highest possible mean return, if it is known."""
         return None if self.is_gymnasium else self.load_environment().max_score(self.params)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The settings as JSON can hold them."""
         return to_json(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "RunSettings":
+    def from_json(cls, values: JsonObject) -> "RunSettings":
         """The settings that `to_json` was given. ValueError if a key is unknown or missing."""
         params, given = values.get("params"), dict(values)
         world = envs.WORLDS.get(values.get("env", ""))

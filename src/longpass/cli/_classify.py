@@ -2,12 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from longpass._json import JsonObject
 from longpass.cli._stopping import stopping
 from longpass.streams import StreamSettings
 
@@ -35,7 +36,7 @@ class Classify:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         """Train the network, or continue; what `--json` prints."""
         settings = self.settings.resolved()
         if self.resume and self.out is None:
@@ -124,7 +125,7 @@ def _bar(console: Console) -> Progress:
     )
 
 
-def _table(result: dict[str, Any]) -> Table:
+def _table(result: JsonObject) -> Table:
     settings = result["settings"]
     table = Table(
         "task", "memory", "truncation", "batch", "held-out", "smoothed", "until 2,000 right"

@@ -2,11 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import tyro
 from rich.console import Console
 from rich.table import Table
+
+from longpass._json import JsonObject
 
 
 @dataclasses.dataclass
@@ -25,7 +26,7 @@ class Evaluate:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         import jax
 
         from longpass import _checks
@@ -36,7 +37,7 @@ class Evaluate:
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
         table = Table("play", "mean return", "95 % interval", "worst", "best")
-        results: dict[str, Any] = {}
+        results: JsonObject = {}
         for kind in ("greedy", "sampled"):
             scores = episode_scores(
                 settings, network, episodes, jax.random.key(self.seed), greedy=kind == "greedy"

@@ -2,10 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import tyro
 from rich.console import Console
+
+from longpass._json import JsonObject
 
 FigureName = Literal[
     "impulse",
@@ -52,7 +54,7 @@ class Figure:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass import figures
 
         if self.name in get_args(FigureOfRuns):

@@ -2,17 +2,19 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
 
+from longpass._json import JsonObject
 from longpass.cli._worlds import WorldParams, changed_params, environment_of
 
 if TYPE_CHECKING:
     import numpy as np
+    from jaxtyping import Array, PyTree
 
-    from longpass.envs import AnyEnvironment
+    from longpass.envs import AnyEnvironment, Params
     from longpass.networks import ActorCritic
 
 
@@ -39,7 +41,7 @@ class Film:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         import jax
 
         from longpass import _checks, envs
@@ -74,7 +76,7 @@ class Film:
             "score": score,
         }
 
-    def _load_policy(self, env: "AnyEnvironment") -> "tuple[Any, ActorCritic]":
+    def _load_policy(self, env: "AnyEnvironment") -> "tuple[Params, ActorCritic]":
         """(Parameters of the world, network) of the run that is the policy."""
         from longpass.agents import load_network
 
@@ -86,7 +88,11 @@ class Film:
         return dataclasses.replace(run.params, **changed_params(self.world)), network
 
     def _play_policy(
-        self, env: "AnyEnvironment", params: Any, hidden: Any, network: "ActorCritic"
+        self,
+        env: "AnyEnvironment",
+        params: "Params",
+        hidden: "PyTree[Array]",
+        network: "ActorCritic",
     ) -> "tuple[np.ndarray, list[np.ndarray]]":
         """(Actions, tiles of the memory) of an episode that the network plays."""
         import jax

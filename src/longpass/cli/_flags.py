@@ -4,18 +4,16 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tyro
 
-from longpass._fields import FieldInfo, describe_fields, flag_name
+from longpass._fields import FieldInfo, Overrides, describe_fields, flag_name
 
-Overrides = dict[str, Any]
-"""Settings that were given on the command line, by field name."""
 _UNSET = "default"
 
 
-def optional_flags(cls: type, defaults: Callable[[str], str]) -> Any:
+def optional_flags(cls: type, defaults: Callable[[str], str]) -> object:
     """The annotation of a command's field that takes any settings of `cls`, all optional.
 
     **Arguments:**
@@ -27,7 +25,7 @@ def optional_flags(cls: type, defaults: Callable[[str], str]) -> Any:
     """
     fields = _flatten(cls)
 
-    def collect(**values: Any) -> Overrides:
+    def collect(**values: object) -> Overrides:
         return {name: value for name, value in values.items() if value != _UNSET}
 
     hints = {field.name: _annotation(field, defaults(field.name)) for field in fields}
@@ -48,7 +46,7 @@ def _flatten(cls: type) -> list[FieldInfo]:
     return flat
 
 
-def _annotation(field: FieldInfo, default: str) -> Any:
+def _annotation(field: FieldInfo, default: str) -> object:
     kinds = (field.type, None, Literal[_UNSET]) if field.optional else (field.type, Literal[_UNSET])
     return Annotated[
         functools.reduce(operator.or_, kinds),

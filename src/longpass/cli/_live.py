@@ -14,6 +14,9 @@ from longpass.jobs import Job, JobProgress
 # Expected seconds of finished work from which on this machine's own pace is used.
 _ENOUGH_FOR_PACE = 30.0
 
+AnyProgress = JobProgress[Any, Any]
+"""The progress of a job of any kind."""
+
 
 class LiveView(abc.ABC):
     """How much of some jobs is done, running and left. A view renders itself.
@@ -29,13 +32,13 @@ class LiveView(abc.ABC):
         self, expected_seconds: Callable[[Job[Any]], float], total_seconds: float, workers: int
     ):
         self.errors: list[str] = []
-        self.running: dict[Any, JobProgress[Any, Any]] = {}  # by the job's id
+        self.running: dict[Any, AnyProgress] = {}  # by the job's id
         self._began = time.monotonic()
         self._expected_seconds, self._total_seconds = expected_seconds, total_seconds
         self._workers = workers
         self._finished_seconds = 0.0  # expected seconds of jobs that are over
 
-    def on_progress(self, progress: JobProgress[Any, Any]) -> None:
+    def on_progress(self, progress: AnyProgress) -> None:
         """Take in the progress of a job."""
         if progress.state == "running":
             self.running[progress.job.id] = progress
@@ -64,9 +67,7 @@ class LiveView(abc.ABC):
         """The view, as it is now."""
 
 
-def follow(
-    jobs: Generator[JobProgress[Any, Any], Any, Any], view: LiveView, console: Console
-) -> bool:
+def follow(jobs: Generator[AnyProgress, None, None], view: LiveView, console: Console) -> bool:
     """Show the progress of jobs until all are over or the user asks to stop.
 
     **Arguments:**

@@ -1,9 +1,9 @@
 """The progress of a training: a live panel on a terminal, nothing on a pipe."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.panel import Panel as Box
 from rich.progress_bar import ProgressBar
@@ -56,7 +56,7 @@ class Panel:
         rate = self._rate(progress)
         left = "" if not rate else _clock(max(0.0, self._steps - progress.steps) / rate)
         metrics = progress.metrics
-        rows: list[tuple[str, Any]] = [
+        rows: list[tuple[str, RenderableType]] = [
             ("", ProgressBar(self._steps, min(progress.steps, self._steps), width=40)),
             ("steps", f"{progress.steps:,} of {self._steps:,.0f}"),
             ("episodes", f"{progress.episodes:,}"),

@@ -2,11 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.table import Table
 
+from longpass._json import JsonObject
 from longpass.agents import PopulationSettings
 from longpass.cli._live import LiveView, follow, span
 from longpass.cli._train import AgentFlags
@@ -54,7 +55,7 @@ class Pbt:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass.agents import Population, train_round
         from longpass.jobs import make_engine
 
@@ -87,7 +88,7 @@ def train_populations(
     engine: "Engine[Round, RoundResult]",
     console: Console,
     again: str = "the same command",
-) -> dict[str, Any]:
+) -> JsonObject:
     """Train what is left of populations, with a live view and tables.
 
     **Arguments:**
@@ -169,7 +170,7 @@ class _View(LiveView):
 
 def _members_table(
     plan: "PopulationPlan",
-    rows: list[dict[str, Any]],
+    rows: list[JsonObject],
     running: "dict[int, JobProgress[Round, RoundResult]]",
 ) -> Table:
     """Every member: hyper-parameters, progress of its round, mean return, copies."""

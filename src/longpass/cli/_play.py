@@ -2,12 +2,13 @@
 
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from longpass._json import JsonObject
 from longpass.cli._terminal import Keys, keys
 from longpass.cli._worlds import WorldParams, environment_of
 
@@ -38,7 +39,7 @@ class Play:
     """Print one JSON object on standard output, and nothing else there; the game is then drawn
     on standard error."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass import _checks
 
         _checks.real("fps", self.fps, least=0.0)

@@ -1,10 +1,11 @@
 """`longpass pools`."""
 
 import dataclasses
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from longpass._json import JsonObject
 
 
 @dataclasses.dataclass
@@ -23,7 +24,7 @@ class Pools:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass import theory
         from longpass._rates import rates
 

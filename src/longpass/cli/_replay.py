@@ -2,12 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import tyro
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from longpass._json import JsonObject
 
 _COLOURS = {"equal": "green", "skipped": "yellow", "different": "red", "unreadable": "red"}
 
@@ -26,7 +27,7 @@ class Replay:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass import envs
 
         if not self.paths:

@@ -2,13 +2,14 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from longpass._fields import Preset
+from longpass._json import JsonObject
 from longpass.agents import AgentStudy
 from longpass.cli._figure import FigureName, FigureOfAgents
 from longpass.cli._pbt import train_populations
@@ -43,10 +44,10 @@ class Reproduce:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass import figures
 
-        result: dict[str, Any] = {"command": "reproduce", "preset": self.preset}
+        result: JsonObject = {"command": "reproduce", "preset": self.preset}
         if self.only is None or self.only in figures.FROM_RECORDS:
             result["runs"] = self._classify(console)
         if self._studies():
@@ -65,14 +66,14 @@ class Reproduce:
         """Where records of agents are: those of quick apart, all others together."""
         return self.out / ("agents-quick" if self.preset == "quick" else "agents")
 
-    def _classify(self, console: Console) -> dict[str, Any]:
+    def _classify(self, console: Console) -> JsonObject:
         from longpass.jobs import LocalEngine
         from longpass.streams import Sweep, sweep_preset, train_group
 
         sweep = Sweep(sweep_preset(self.preset), self.out / self.preset)
         return run_sweep(sweep, LocalEngine(train_group, self.workers), console)
 
-    def _agents(self, console: Console) -> dict[str, Any]:
+    def _agents(self, console: Console) -> JsonObject:
         from longpass.agents import Population, make_agent_preset, train_round
         from longpass.jobs import LocalEngine
 
@@ -122,12 +123,12 @@ class Reproduce:
         return [name for name in names if name not in left_out]
 
 
-def _cells(populations: "list[Population]") -> list[dict[str, Any]]:
+def _cells(populations: "list[Population]") -> list[JsonObject]:
     """The mean return of each task, memory, `block_every` and difficulty."""
     from longpass.figures import TOP
 
-    cells: dict[tuple[Any, ...], list[float]] = {}
-    best: dict[tuple[Any, ...], float | None] = {}
+    cells: dict[tuple[str, str, int, str], list[float]] = {}
+    best: dict[tuple[str, str, int, str], float | None] = {}
     for population in populations:
         run = population.plan.run
         memory, block_every = run.agent.network.memory, run.agent.learner.block_every
@@ -152,7 +153,7 @@ def _cells(populations: "list[Population]") -> list[dict[str, Any]]:
     ]
 
 
-def _table(cells: list[dict[str, Any]]) -> Table:
+def _table(cells: list[JsonObject]) -> Table:
     table = Table("task", "memory", "block every", "setting", "runs", "mean return", "highest")
     table.caption = "mean return of the last 3,000 episodes; of populations, their top three"
     for cell in cells:

@@ -3,7 +3,6 @@
 import signal
 import threading
 from collections.abc import Callable
-from typing import Any
 
 
 class stopping:
@@ -20,7 +19,7 @@ class stopping:
                 self._before[kind] = signal.signal(kind, self._ask)
         return lambda: self._asked
 
-    def _ask(self, *_: Any) -> None:
+    def _ask(self, *_: object) -> None:
         if self._asked:
             raise KeyboardInterrupt
         self._asked = True

@@ -1,18 +1,21 @@
 """`longpass sweep`, and the live view of any sweep."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.table import Table
 
-from longpass.cli._live import LiveView, follow, span
-from longpass.jobs import Engine, EngineName, JobProgress
+from longpass._json import JsonObject
+from longpass.cli._live import AnyProgress, LiveView, follow, span
+from longpass.jobs import Engine, EngineName
 from longpass.streams import SweepPlan
 
 if TYPE_CHECKING:
-    from longpass.streams import Sweep
+    from longpass.records import Line
+    from longpass.streams import StreamSettings, Sweep
 
 
 @dataclasses.dataclass
@@ -39,7 +42,7 @@ class RunSweep:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         """Run what remains of the sweep; what `--json` prints."""
         from longpass.jobs import make_engine
         from longpass.streams import Sweep, train_group
@@ -50,7 +53,9 @@ class RunSweep:
             return {"command": "sweep", **run_sweep(sweep, engine, console)}
 
 
-def run_sweep(sweep: "Sweep", engine: Engine[Any, Any], console: Console) -> dict[str, Any]:
+def run_sweep(
+    sweep: "Sweep", engine: "Engine[Sequence[StreamSettings], list[Line]]", console: Console
+) -> JsonObject:
     """Run what remains of a sweep, with a live view.
 
     **Arguments:**
@@ -112,7 +117,7 @@ class SweepView(LiveView):
         self._runs = runs
         self._symbols = 0
 
-    def on_progress(self, progress: JobProgress[Any, Any]) -> None:
+    def on_progress(self, progress: AnyProgress) -> None:
         super().on_progress(progress)
         runs = progress.job.id
         if progress.state == "failed":
@@ -149,7 +154,7 @@ class SweepView(LiveView):
         return Group(totals, running)
 
 
-def _table(cells: list[dict[str, Any]]) -> Table:
+def _table(cells: list[JsonObject]) -> Table:
     table = Table("task", "memory", "truncation", "runs", "best", ">= 95 %", "diverged")
     for cell in cells:
         table.add_row(

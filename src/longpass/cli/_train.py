@@ -3,19 +3,23 @@
 import contextlib
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
+from longpass._fields import Overrides
+from longpass._json import JsonObject
 from longpass.agents import AgentSettings, default_words
-from longpass.cli._flags import Overrides, optional_flags
+from longpass.cli._flags import optional_flags
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import stopping
 from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
 
 if TYPE_CHECKING:
-    from longpass.agents import Progress, RunSettings
+    from tensorboardX import SummaryWriter
+
+    from longpass.agents import Progress, RayImpala, RunSettings
     from longpass.records import RunFolder
 
 AgentFlags = Annotated[Overrides, optional_flags(AgentSettings, default_words)]
@@ -61,7 +65,7 @@ class Train:
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
-    def run(self, console: Console) -> dict[str, Any]:
+    def run(self, console: Console) -> JsonObject:
         from longpass import _checks
 
         _checks.real("save_minutes", self.save_minutes, above=0.0)
@@ -71,10 +75,12 @@ class Train:
         with self._trainer(settings) as trainer:
             return self._train(console, settings, trainer)
 
-    def _train(self, console: Console, settings: "RunSettings", trainer: Any) -> dict[str, Any]:
+    def _train(
+        self, console: Console, settings: "RunSettings", trainer: "RayImpala | None"
+    ) -> JsonObject:
         from longpass.agents import train_agent
 
-        boards: list[Any] = []
+        boards: list[SummaryWriter] = []
 
         def prepare(folder: "RunFolder") -> None:
             if self.tensorboard:
@@ -122,7 +128,9 @@ class Train:
         console.print(_summarise(result, len(progress.scores)), highlight=False, soft_wrap=True)
         return result
 
-    def _trainer(self, settings: "RunSettings") -> contextlib.AbstractContextManager[Any]:
+    def _trainer(
+        self, settings: "RunSettings"
+    ) -> "contextlib.AbstractContextManager[RayImpala | None]":
         """The trainer on a Ray cluster; None for the one on this machine."""
         if self.engine == "ray":
             from longpass.agents import RayImpala
@@ -155,7 +163,7 @@ class Train:
         return resolve_settings(env, self.task, self.agent, paper=self.paper, seed=self.seed)
 
 
-def _summarise(result: dict[str, Any], episodes: int) -> str:
+def _summarise(result: JsonObject, episodes: int) -> str:
     mean, best = result["return_mean"], result["return_max"]
     shown = "no episode has ended"
     if mean is not None:
@@ -167,7 +175,7 @@ def _summarise(result: dict[str, Any], episodes: int) -> str:
     )
 
 
-def _open_board(out: Path) -> Any:
+def _open_board(out: Path) -> "SummaryWriter":
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
@@ -177,7 +185,7 @@ def _open_board(out: Path) -> Any:
     return SummaryWriter(str(out / "tensorboard"))
 
 
-def _write_board(board: Any, progress: "Progress") -> None:
+def _write_board(board: "SummaryWriter", progress: "Progress") -> None:
     for name, value in progress.line().items():
         if isinstance(value, int | float):
             board.add_scalar(name, value, progress.steps)

@@ -3,10 +3,11 @@
 import dataclasses
 import functools
 import operator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from longpass._json import JsonObject
 from longpass.envs import WORLDS
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def environment_of(params: "WorldParams") -> "AnyEnvironment":
     return world.load_environment()
 
 
-def changed_params(params: Any) -> dict[str, Any]:
+def changed_params(params: "Params") -> JsonObject:
     """The parameters that differ from their defaults."""
     default = dataclasses.asdict(type(params)())
     return {name: x for name, x in dataclasses.asdict(params).items() if x != default[name]}

@@ -39,7 +39,7 @@ class Bounds(abc.ABC):
     """Whether the field is fixed when compiling: it is then one plain value, never an array."""
 
     @abc.abstractmethod
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """Raise ValueError or TypeError if `value`, or any element of it, is out of bounds."""
 
 
@@ -51,7 +51,7 @@ class Whole(Bounds):
     most: int | None = MOST_FRAMES
     static: bool = False
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         for one in [value] if self.static else known_values(value):
             _checks.int_within(name, one, self.least, self.most)
 
@@ -63,7 +63,7 @@ class Real(Bounds):
     least: float
     static: bool = True
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         _checks.real(name, value, least=self.least)
 
 
@@ -71,13 +71,13 @@ class Real(Bounds):
 class Flag(Bounds):
     """True or False."""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         for one in known_values(value):
             if not isinstance(one, bool):
                 raise TypeError(f"{name} is {one!r}: it must be True or False")
 
 
-def known_values(value: Any) -> list[Any]:
+def known_values(value: object) -> list[object]:
     """The values to check, as plain Python values; none if they are traced by JAX."""
     # A value can only belong to JAX if somebody has imported JAX.
     jax = sys.modules.get("jax")
@@ -121,6 +121,6 @@ def world_params(cls: type[_T]) -> type[_T]:
     return record
 
 
-def _check_bounds(record: Any) -> None:
+def _check_bounds(record: object) -> None:
     for name, bounds in bounds_of(type(record)).items():
         bounds.check(name, getattr(record, name))

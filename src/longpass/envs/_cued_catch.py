@@ -1,6 +1,6 @@
 """Cued Catch: learn four cues, then catch the ball that each one names, trial after trial."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import equinox as eqx
 import jax
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass.envs._bounds import Whole
-from longpass.envs._environment import Action, Environment, Recording
+from longpass.envs._environment import Action, Environment, IntLike, Recording
 from longpass.envs._palette import BLACK, CYAN, GREEN, WHITE, YELLOW
 from longpass.envs._params import register_params
 from longpass.envs._settings import CuedCatchParams
@@ -209,17 +209,17 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
         return self.episode_length(params)
 
 
-def _last_taught(params: CuedCatchParams) -> Any:
+def _last_taught(params: CuedCatchParams) -> IntLike:
     """The last frame of teaching, on which the first trial starts unseen."""
     return _CUES * params.initial_cue_duration - 1
 
 
-def _last_frame(params: CuedCatchParams) -> Any:
+def _last_frame(params: CuedCatchParams) -> IntLike:
     """The frame that ends an episode."""
     return _last_taught(params) + _TRIAL * params.num_trials
 
 
-def _trial(frame: Int[Array, ""], params: CuedCatchParams) -> tuple[Any, Any]:
+def _trial(frame: Int[Array, ""], params: CuedCatchParams) -> tuple[Int[Array, ""], Int[Array, ""]]:
     """(which trial, frames since its start); the trial is negative while teaching."""
     since = frame - _last_taught(params)
     return since // _TRIAL, since % _TRIAL

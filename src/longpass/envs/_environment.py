@@ -22,7 +22,9 @@ from longpass.envs._spaces import Binary, Discrete
 
 @runtime_checkable
 class Params(Protocol):
-    """What the parameters of every world have."""
+    """What the parameters of every world have; they are dataclasses."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     @property
     def truncate_at_timeout(self) -> BoolOrArray: ...
@@ -33,9 +35,11 @@ StateT = TypeVar("StateT")
 HiddenT = TypeVar("HiddenT")
 
 ActionLike = Int[ArrayLike, ""]
+IntLike = int | np.integer | Int[Array, "..."] | Int[np.ndarray, "..."]
+"""A whole number or an array of them, which JAX may trace."""
 Observation = UInt8[Array, "rows cols planes"]
 Step = tuple[
-    Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]
+    Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Array]
 ]
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -62,9 +66,9 @@ class Recording:
     """Action ids by which a person quits; an agent has no such action."""
     hidden: tuple[str, ...]
     """The arrays of a file that hold the hidden draws."""
-    read_hidden: Callable[[Mapping[str, np.ndarray]], Any]
+    read_hidden: Callable[[Mapping[str, np.ndarray]], object]
     """Make the hidden draws from the arrays of a file."""
-    reason_to_skip: Callable[[Mapping[str, Any]], str] = lambda params: ""
+    reason_to_skip: Callable[[Mapping[str, object]], str] = lambda params: ""
     """Why episodes with these parameters cannot be compared; empty if they can."""
 
 
@@ -222,7 +226,7 @@ class Environment(abc.ABC, Generic[ParamsT, StateT, HiddenT]):
 
     def _transition(
         self, key: PRNGKeyArray, state: StateT, action: ActionLike, params: ParamsT
-    ) -> tuple[StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
+    ) -> tuple[StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Array]]:
         """A step without its observation."""
         was_over = self.over(state, params)
         moved, reward = self.advance(key, state, jnp.asarray(action), params)
@@ -272,7 +276,7 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
 
 @functools.partial(jax.jit, static_argnums=0)
 def _auto_reset_step(
-    env: Environment[ParamsT, StateT, Any],
+    env: Environment[ParamsT, StateT, HiddenT],
     key: PRNGKeyArray,
     state: StateT,
     action: ActionLike,
@@ -297,7 +301,7 @@ def select(which: Bool[Array, ""], yes: PyTree, no: PyTree) -> PyTree:
     return jax.tree.map(lambda a, b: jnp.where(which, a, b).astype(jnp.asarray(b).dtype), yes, no)
 
 
-def check_action(action: Any) -> None:
+def check_action(action: object) -> None:
     """Refuse an action outside the space, if its value is known."""
     if isinstance(action, Tracer):
         return

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
 
 from longpass.envs._environment import (
     Action,
@@ -36,6 +36,10 @@ class Episode(eqx.Module, Generic[StateT]):
 
     def __len__(self) -> int:
         return len(self.over)
+
+
+AnyEpisode = Episode[Any]
+"""An episode of any world."""
 
 
 def play_episode(
@@ -82,8 +86,10 @@ def _play(
     hidden: HiddenT,
     actions: Int[Array, " steps"],
     key: PRNGKeyArray,
-) -> tuple[Any, ...]:
-    def frame(state: StateT, action_and_key: Any) -> tuple[StateT, tuple[Any, ...]]:
+) -> tuple[PyTree[Array], ...]:
+    def frame(
+        state: StateT, action_and_key: tuple[Int[Array, ""], PRNGKeyArray]
+    ) -> tuple[StateT, tuple[PyTree[Array], ...]]:
         action, key = action_and_key
         state, reward, _, _, info = env._transition(key, state, action, params)
         return state, (reward, info["discount"], env.over(state, params), state)

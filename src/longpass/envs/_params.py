@@ -2,11 +2,12 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
 
 import jax
 
 from longpass.envs._bounds import bounds_of
+
+Values = tuple[object, ...]
 
 
 def register_params(cls: type) -> None:
@@ -24,17 +25,19 @@ def register_params(cls: type) -> None:
     leaves = [name for name in fields if name not in static]
     keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
 
-    def flatten(params: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def flatten(params: object) -> tuple[Values, Values]:
         return (
             tuple(getattr(params, name) for name in leaves),
             tuple(getattr(params, name) for name in static),
         )
 
-    def flatten_with_keys(params: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def flatten_with_keys(
+        params: object,
+    ) -> tuple[tuple[tuple[object, object], ...], Values]:
         values, fixed = flatten(params)
         return tuple(zip(keys, values, strict=True)), fixed
 
-    def unflatten(fixed: tuple[Any, ...], values: Iterable[Any]) -> Any:
+    def unflatten(fixed: Values, values: Iterable[object]) -> object:
         # Not by the constructor: JAX also puts in what no check would accept.
         params = object.__new__(cls)
         for name, value in (*zip(leaves, values, strict=True), *zip(static, fixed, strict=True)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from longpass import _checks
 
 if TYPE_CHECKING:
-    from longpass.envs._environment import AnyEnvironment
+    from longpass.envs._environment import AnyEnvironment, Params
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ def names() -> tuple[str, ...]:
     return tuple(WORLDS)
 
 
-def make(name: str, **params: Any) -> "tuple[AnyEnvironment, Any]":
+def make(name: str, **params: object) -> "tuple[AnyEnvironment, Params]":
     """Make an environment and its parameters.
 
     **Arguments:**

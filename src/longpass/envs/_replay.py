@@ -5,13 +5,14 @@ import json
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from longpass._json import JsonObject
 from longpass.envs import _registry
-from longpass.envs._environment import AnyEnvironment, Recording
-from longpass.envs._episode import Episode, play_episode
+from longpass.envs._environment import AnyEnvironment, Params, Recording
+from longpass.envs._episode import AnyEpisode, play_episode
 
 REWARD_TOLERANCE = 1e-6
 _FRAMES = ("boards", "rewards", "discounts", "game_over")
@@ -112,7 +113,7 @@ def _environment_of(record: dict[str, np.ndarray]) -> tuple[AnyEnvironment, Reco
     return env, env.recording
 
 
-def _settings(record: dict[str, np.ndarray]) -> dict[str, Any]:
+def _settings(record: dict[str, np.ndarray]) -> JsonObject:
     try:
         settings = json.loads(str(record["params"]))
     except json.JSONDecodeError as error:
@@ -123,7 +124,7 @@ def _settings(record: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _reason_to_skip(
-    record: dict[str, np.ndarray], settings: dict[str, Any], recording: Recording
+    record: dict[str, np.ndarray], settings: JsonObject, recording: Recording
 ) -> str:
     if set(record["actions"].tolist()) & set(recording.quits):
         return "quit: an agent has no such action"
@@ -139,7 +140,7 @@ def _actions_of(
     return [recording.actions[int(action)] for action in record["actions"]]
 
 
-def _params_of(settings: dict[str, Any], env: AnyEnvironment) -> Any:
+def _params_of(settings: JsonObject, env: AnyEnvironment) -> Params:
     fields = {field.name for field in dataclasses.fields(env.default_params)}
     known = fields - {"truncate_at_timeout"}
     for key in known - set(settings):
@@ -149,7 +150,7 @@ def _params_of(settings: dict[str, Any], env: AnyEnvironment) -> Any:
     return dataclasses.replace(env.default_params, **settings)
 
 
-def _first_difference(record: dict[str, np.ndarray], episode: Episode[Any]) -> str:
+def _first_difference(record: dict[str, np.ndarray], episode: AnyEpisode) -> str:
     """Where the first frame that differs does so; empty if none does."""
     cells = record["boards"] != episode.boards
     checks = {

@@ -1,6 +1,6 @@
 """Sequence Recall: watch a sequence of lights, then walk over them in the same order."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Int8, PRNGKeyArray, UInt8
 
 from longpass.envs import _recall_paths
 from longpass.envs._bounds import Whole
-from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording
+from longpass.envs._environment import NO_LIMIT, Action, Environment, IntLike, Recording
 from longpass.envs._palette import BLACK, BLUE, CYAN, GREEN, GREY, RED, STONE, YELLOW
 from longpass.envs._params import register_params
 from longpass.envs._recall_paths import COLS, LIGHT, LIGHTS, ROWS, START, STEP_COST
@@ -238,7 +238,7 @@ def _best_walk(params: SequenceRecallParams, hidden: SequenceRecallHidden) -> _r
     return _recall_paths.best_walk(tuple(np.asarray(hidden.sequence).tolist()), _clock(params))
 
 
-def stages(params: SequenceRecallParams) -> tuple[Any, Any, Any]:
+def stages(params: SequenceRecallParams) -> tuple[IntLike, IntLike, IntLike]:
     """Frames that are really spent: (dark before a light, light on, pause)."""
     settings = (params.demo_light_off_frames, params.demo_light_on_frames, params.pause_frames)
     if all(isinstance(frames, int) for frames in settings):
@@ -248,7 +248,7 @@ def stages(params: SequenceRecallParams) -> tuple[Any, Any, Any]:
     return dark, lit, pause
 
 
-def first_free_frame(params: SequenceRecallParams) -> Any:
+def first_free_frame(params: SequenceRecallParams) -> IntLike:
     """The first frame whose action moves the player."""
     dark, lit, pause = stages(params)
     return params.sequence_length * (dark + lit) + pause

@@ -4,7 +4,7 @@ The defaults are the paper's. This file does not import JAX; the file of each en
 registers its parameters as a pytree.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from longpass.envs._bounds import (
     MOST_FRAMES,
@@ -23,7 +23,7 @@ _FRAME_OR_NEVER = Whole(-MOST_FRAMES)
 class _LimboTime(Whole):
     """0, or at least 3."""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         super().check(name, value)
         for one in known_values(value):
             if one in (1, 2):

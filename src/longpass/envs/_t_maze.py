@@ -1,7 +1,7 @@
 """T-maze: remember a cue through a long limbo, then choose the arm of the maze that it named."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
 from longpass.envs import _t_maze_world as world
 from longpass.envs._bounds import Whole
-from longpass.envs._environment import NO_LIMIT, Action, Environment, Recording
+from longpass.envs._environment import NO_LIMIT, Action, Environment, IntLike, Recording
 from longpass.envs._palette import BLACK, BLUE, CYAN, GREEN, STONE
 from longpass.envs._params import register_params
 from longpass.envs._settings import TMazeParams
@@ -73,7 +73,7 @@ def _read_hidden(record: Mapping[str, np.ndarray]) -> TMazeHidden:
     return TMazeHidden(jnp.asarray(record["which_goal"]), GivenSpeckle.of(mask))
 
 
-def _reason_to_skip(params: Mapping[str, Any]) -> str:
+def _reason_to_skip(params: Mapping[str, object]) -> str:
     if params.get("limbo_time") in (1, 2):
         return f"quirk: limbo_time {params['limbo_time']}, which the original gets wrong"
     return ""
@@ -327,7 +327,7 @@ def _cue_shown(state: TMazeState, params: TMazeParams) -> Bool[Array, ""]:
     return here | params.cue_after_teleport
 
 
-def _around(row: Any, col: Any) -> Int[Array, ""]:
+def _around(row: IntLike, col: IntLike) -> Int[Array, ""]:
     """The bits about a world cell and its neighbours."""
     cell = (row % world.ROWS) * world.COLS + col % world.COLS
     return jnp.asarray(world.AROUND)[cell]

@@ -2,14 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from longpass.envs._environment import AnyEnvironment
-from longpass.envs._episode import Episode
+from longpass.envs._environment import AnyEnvironment, Params
+from longpass.envs._episode import AnyEpisode, Episode
 from longpass.envs._palette import paint_boards
 
 MOST_STEPS = 4096
@@ -19,7 +18,7 @@ _CAPTION = 34
 _TILE = 4  # pixels per unit of memory
 
 
-def cut_after_end(episode: Episode[Any]) -> Episode[Any]:
+def cut_after_end(episode: AnyEpisode) -> AnyEpisode:
     """Leave out the frames after the end of an episode, which repeat its last one."""
     ends = np.flatnonzero(episode.over)
     last = int(ends[0]) if len(ends) else len(episode) - 1
@@ -30,8 +29,8 @@ def cut_after_end(episode: Episode[Any]) -> Episode[Any]:
 def write_film(
     path: Path,
     env: AnyEnvironment,
-    params: Any,
-    episode: Episode[Any],
+    params: Params,
+    episode: AnyEpisode,
     fps: float,
     beside: list[np.ndarray] | None = None,
 ) -> None:

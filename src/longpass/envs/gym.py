@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree, UInt8
 
 try:
     import gymnasium
@@ -30,10 +31,12 @@ from gymnasium.vector.utils import batch_space
 
 from longpass import _checks
 from longpass.envs import _registry
-from longpass.envs._environment import Action, AnyEnvironment, AutoReset
+from longpass.envs._environment import Action, ActionLike, AnyEnvironment, AutoReset, Params
 from longpass.envs._palette import paint_boards
 
 _CELL = 16  # pixels per cell of a rendered picture
+GymDict = dict[str, Any]
+"""Metadata, options or infos, as Gymnasium types them."""
 
 
 def _spaces(env: AnyEnvironment) -> tuple[spaces.Box, spaces.Discrete]:
@@ -41,7 +44,7 @@ def _spaces(env: AnyEnvironment) -> tuple[spaces.Box, spaces.Discrete]:
     return spaces.Box(0, 1, shape, np.uint8), spaces.Discrete(env.action_space().n)
 
 
-def _picture(env: AnyEnvironment, state: Any, params: Any) -> np.ndarray:
+def _picture(env: AnyEnvironment, state: PyTree[Array], params: Params) -> np.ndarray:
     board = paint_boards(env, np.asarray(env.board(state, params)))
     return board.repeat(_CELL, 0).repeat(_CELL, 1)
 
@@ -56,22 +59,22 @@ class SingleWorld(gymnasium.Env):
     - `params`: parameters of the world.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+    metadata: ClassVar[GymDict] = {  # pyright: ignore[reportIncompatibleVariableOverride]
         "render_modes": ["rgb_array", "ansi"],
         "render_fps": 20,
     }
 
-    def __init__(self, world: str, render_mode: str | None = None, **params: Any):
+    def __init__(self, world: str, render_mode: str | None = None, **params: object):
         if render_mode is not None:
             _checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
         self._env, self._params = _registry.make(world, **params)
         self.render_mode = render_mode
         self.observation_space, self.action_space = _spaces(self._env)
-        self._state: Any = None
+        self._state: PyTree[Array] = None
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self, *, seed: int | None = None, options: GymDict | None = None
+    ) -> tuple[np.ndarray, GymDict]:
         """Begin an episode. `options={"hidden": ...}` plays with hidden draws given by hand."""
         super().reset(seed=seed)
         self._key = jax.random.key(int(self.np_random.integers(2**32)))
@@ -80,7 +83,7 @@ class SingleWorld(gymnasium.Env):
         observation, self._state = self._env.reset(key, self._params, hidden)
         return np.asarray(observation), {}
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: ActionLike) -> tuple[np.ndarray, float, bool, bool, GymDict]:
         self._key, key = jax.random.split(self._key)
         observation, self._state, reward, terminated, truncated, info = self._env.step(
             key, self._state, action, self._params
@@ -93,7 +96,7 @@ class SingleWorld(gymnasium.Env):
             {name: np.asarray(value).item() for name, value in info.items()},
         )
 
-    def render(self) -> Any:
+    def render(self) -> np.ndarray | str | None:
         """The board as a picture [height, width, 3], or as lines of characters."""
         if self.render_mode == "ansi":
             return self._env.text(self._state, self._params)
@@ -113,14 +116,14 @@ class VectorWorld(VectorEnv):
     - `params`: parameters of the world.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+    metadata: ClassVar[GymDict] = {  # pyright: ignore[reportIncompatibleVariableOverride]
         "render_modes": ["rgb_array"],
         "render_fps": 20,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
     def __init__(
-        self, world: str, num_envs: int = 1, render_mode: str | None = None, **params: Any
+        self, world: str, num_envs: int = 1, render_mode: str | None = None, **params: object
     ):
         if render_mode is not None:
             _checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
@@ -130,11 +133,11 @@ class VectorWorld(VectorEnv):
         self.single_observation_space, self.single_action_space = _spaces(self._env)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._state: Any = None
+        self._state: PyTree[Array] = None
 
     def reset(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self, *, seed: int | None = None, options: GymDict | None = None
+    ) -> tuple[np.ndarray, GymDict]:
         """Begin an episode in every copy."""
         super().reset(seed=seed)
         self._key = jax.random.key(int(self.np_random.integers(2**32)))
@@ -144,8 +147,8 @@ class VectorWorld(VectorEnv):
         return np.asarray(observations), {}
 
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, actions: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        self, actions: object
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, GymDict]:
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise ValueError(
@@ -158,7 +161,7 @@ class VectorWorld(VectorEnv):
         self._key, (observations, self._state, rewards, terminated, truncated, info) = _vector_step(
             self._env, self._key, self._state, actions, self._params
         )
-        infos: dict[str, Any] = {name: np.asarray(x) for name, x in info.items()}
+        infos: GymDict = {name: np.asarray(x) for name, x in info.items()}
         infos |= {f"_{name}": np.ones(self.num_envs, bool) for name in info}
         final = infos.pop("final_observation")
         del infos["_final_observation"]
@@ -181,14 +184,22 @@ class VectorWorld(VectorEnv):
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _vector_reset(env: AnyEnvironment, count: int, key: Any, params: Any) -> Any:
+def _vector_reset(
+    env: AnyEnvironment, count: int, key: PRNGKeyArray, params: Params
+) -> tuple[PRNGKeyArray, UInt8[Array, "copies rows cols planes"], PyTree[Array]]:
     keys = jax.random.split(key, 1 + count)
     observations, states = jax.vmap(env.reset, in_axes=(0, None))(keys[1:], params)
     return keys[0], observations, states
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _vector_step(env: AnyEnvironment, key: Any, states: Any, actions: Any, params: Any) -> Any:
+def _vector_step(
+    env: AnyEnvironment,
+    key: PRNGKeyArray,
+    states: PyTree[Array],
+    actions: Int[Array, " copies"],
+    params: Params,
+) -> tuple[PRNGKeyArray, tuple[Array, PyTree[Array], Array, Array, Array, dict[str, Array]]]:
     keys = jax.random.split(key, 1 + actions.shape[0])
     step = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
     return keys[0], step(keys[1:], states, actions, params)

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+
+from matplotlib.axes import Axes
 
 from longpass.agents import RunSettings, learning_curve, load_settings
 from longpass.figures import _style
@@ -60,7 +61,7 @@ def draw_curves(out: Path, name: str, curves: list[Curve]) -> list[Path]:
         return _style.save(figure, out, name)
 
 
-def _panel(axis: Any, task: str, curves: list[Curve]) -> None:
+def _panel(axis: Axes, task: str, curves: list[Curve]) -> None:
     labels = sorted({one.label for one in curves})
     styles = {label: _style.CYCLE[n % len(_style.CYCLE)] for n, label in enumerate(labels)}
     named: set[str] = set()

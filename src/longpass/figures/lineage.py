@@ -6,7 +6,6 @@ An arrow leads from the weights that were copied to the member that copied them.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -17,7 +16,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from longpass.agents import RunSettings, load_settings
 from longpass.figures import _style
-from longpass.records import RECORDS, Records
+from longpass.records import RECORDS, Line, Records
 
 _WIDTH = 0.62  # of a cell; arrows run in the gaps
 
@@ -64,7 +63,9 @@ def _means(member: Path) -> list[float | None]:
     return [by_round[number] for number in sorted(by_round)]
 
 
-def _cells(axis: Axes, means: list[list[float | None]], copied: set[tuple[int, int]]) -> Any:
+def _cells(
+    axis: Axes, means: list[list[float | None]], copied: set[tuple[int, int]]
+) -> ScalarMappable:
     known = [mean for row in means for mean in row if mean is not None]
     norm = Normalize(min(known, default=0.0), max(known, default=1.0))
     shades = ScalarMappable(norm, matplotlib.colormaps["viridis"])
@@ -83,7 +84,7 @@ def _cells(axis: Axes, means: list[list[float | None]], copied: set[tuple[int, i
     return shades
 
 
-def _arrow(axis: Axes, line: dict[str, Any]) -> None:
+def _arrow(axis: Axes, line: Line) -> None:
     begin = (line["round"] + _WIDTH / 2, line["other"])
     end = (line["round"] + 1 - _WIDTH / 2, line["member"])
     arrow = FancyArrowPatch(

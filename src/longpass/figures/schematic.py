@@ -2,7 +2,6 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,7 +10,13 @@ from matplotlib.patches import FancyBboxPatch
 
 from longpass.figures import _style
 from longpass.memory import LSTM, Concrete, MemoryName, Parallel
-from longpass.networks import ActorCritic, Classifier, make_actor_critic, make_classifier
+from longpass.networks import (
+    ActorCritic,
+    Classifier,
+    PoolOptions,
+    make_actor_critic,
+    make_classifier,
+)
 
 _MEMORIES: tuple[MemoryName, ...] = ("chain", "lstm", "parallel")
 _TITLES = {"chain": "Concrete (LP-RNN)", "lstm": "LSTM", "parallel": "Parallel filters"}
@@ -34,7 +39,7 @@ class Settings:
     num_actions: int = 5
     board: tuple[int, int, int] = (7, 12, 5)
 
-    def pool_options(self, memory: MemoryName, viewport_size: int) -> dict[str, Any]:
+    def pool_options(self, memory: MemoryName, viewport_size: int) -> PoolOptions:
         """Arguments that only memories with pools take."""
         if memory == "lstm":
             return {}

@@ -5,6 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PyTree
+from matplotlib.axes import Axes
 
 from longpass.envs import (
     CuedCatchHidden,
@@ -26,7 +28,7 @@ def draw(out: Path) -> list[Path]:
     maze = TMazeHidden(jnp.int8(1), HashedSpeckle(jnp.array([1, 2], jnp.uint32)))
     recall = SequenceRecallHidden(jnp.array([3, 1, 2, 4], jnp.int8))
     # World: (hidden draws, {what a frame shows: its number})
-    worlds: dict[str, tuple[Any, dict[str, int]]] = {
+    worlds: dict[str, tuple[PyTree[Array], dict[str, int]]] = {
         "cued-catch": (
             catch,
             {"teaching: this cue, bottom ball": 15, "trial: which ball was it?": 48},
@@ -58,7 +60,7 @@ def draw(out: Path) -> list[Path]:
         return _style.save(figure, out, "tasks")
 
 
-def _draw_board(axis: Any, colours: np.ndarray, title: str) -> None:
+def _draw_board(axis: Axes, colours: np.ndarray, title: str) -> None:
     """One board as squares, thin lines between them."""
     rows, cols = colours.shape[:2]
     axis.imshow(colours, interpolation="nearest", extent=(0, cols, rows, 0))

@@ -10,6 +10,7 @@ from ._job import OnProgress as OnProgress
 from ._job import Work as Work
 from ._local import LocalEngine as LocalEngine
 from ._ray import RayEngine as RayEngine
+from ._ray import RayHandle as RayHandle
 from ._ray import RayTransport as RayTransport
 from ._ray import RayWorker as RayWorker
 from ._scheduler import FailedStartsError as FailedStartsError

@@ -5,13 +5,13 @@ import logging
 import os
 import secrets
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
 
 from longpass.jobs._cores import available_cores
 
 
 @contextlib.contextmanager
-def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Any]:
+def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[ModuleType]:
     """Connect this process to a Ray cluster for as long as the context lasts.
 
     Enter it before JAX is used: starting Ray forks, which JAX's threads may not survive. If this
@@ -56,7 +56,7 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _import_ray() -> Any:
+def _import_ray() -> ModuleType:
     """The module `ray`; ValueError if it is not installed."""
     # Ray warns about this variable once per process; we ask for no accelerator.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

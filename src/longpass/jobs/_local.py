@@ -7,10 +7,10 @@ import contextlib
 import dataclasses
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, Generic
+from typing import Generic
 
 from longpass import _checks
 from longpass.jobs._cores import available_cores
@@ -62,7 +62,7 @@ class _ProcessTransport:
     - `cores`: the core of each worker; None: any.
     """
 
-    def __init__(self, work: Work[Any, Any], cores: Sequence[int] | None):
+    def __init__(self, work: Callable[..., object], cores: Sequence[int] | None):
         self._work, self._cores = work, cores
 
     def start(self, index: int) -> _Process:
@@ -75,7 +75,7 @@ class _ProcessTransport:
         theirs.close()
         return _Process(process, ours)
 
-    def send(self, worker: _Process, payload: Any) -> None:
+    def send(self, worker: _Process, payload: object) -> None:
         with contextlib.suppress(ConnectionError):
             worker.pipe.send(payload)
 

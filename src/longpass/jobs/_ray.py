@@ -6,6 +6,7 @@ The driver uses no JAX and writes all files: nodes share nothing but the cluster
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any, Generic
 
 from longpass import _checks
@@ -15,6 +16,9 @@ from longpass.jobs._scheduler import Scheduler
 from longpass.jobs._worker import Message, RayJobWorker, single_threaded_environment
 
 _MESSAGES_PER_SECOND = 100  # that the driver receives at most, from all workers together
+
+RayHandle = Any
+"""An actor or a reference of Ray's, which does not type their methods."""
 
 
 class RayEngine(Generic[Payload, Result]):
@@ -49,7 +53,7 @@ class RayEngine(Generic[Payload, Result]):
             actor = worker_type.remote(single_threaded_environment(), shared_work, interval)
             return RayWorker(actor, actor.ready.remote())
 
-        def send(actor: Any, payload: Payload) -> Any:
+        def send(actor: RayHandle, payload: object) -> RayHandle:
             return actor.run.options(num_returns="streaming").remote(payload)
 
         transport = RayTransport(ray, start, send)
@@ -82,8 +86,8 @@ class RayWorker:
       come.
     """
 
-    actor: Any
-    pending: Any = None
+    actor: RayHandle
+    pending: RayHandle = None
 
 
 class RayTransport:
@@ -99,9 +103,9 @@ class RayTransport:
 
     def __init__(
         self,
-        ray: Any,
+        ray: ModuleType,
         start_worker: Callable[[int], RayWorker],
-        send_payload: Callable[[Any, Any], Any],
+        send_payload: Callable[[RayHandle, Any], RayHandle],
     ):
         self._ray, self._start_worker, self._send_payload = ray, start_worker, send_payload
 
@@ -109,7 +113,7 @@ class RayTransport:
         """See `Transport.start`."""
         return self._start_worker(index)
 
-    def send(self, worker: RayWorker, payload: Any) -> None:
+    def send(self, worker: RayWorker, payload: object) -> None:
         """See `Transport.send`."""
         worker.pending = self._send_payload(worker.actor, payload)
 

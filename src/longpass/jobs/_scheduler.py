@@ -6,7 +6,7 @@ It knows nothing of processes or of Ray: a transport reaches the workers.
 import collections
 import dataclasses
 from collections.abc import Generator, Sequence
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from longpass.jobs._job import Job, JobProgress, Payload, Result
 from longpass.jobs._worker import Message
@@ -27,7 +27,7 @@ class Transport(Protocol[Worker]):
         """
         ...
 
-    def send(self, worker: Worker, payload: Any) -> None:
+    def send(self, worker: Worker, payload: object) -> None:
         """Send a job's payload to a worker. If the worker is lost, `wait` reports it."""
         ...
 

@@ -44,7 +44,9 @@ def single_threaded_environment() -> dict[str, str]:
 
 
 def run_job(
-    work: Callable[..., Any], payload: Any, on_progress: Callable[[float, Sequence[float]], None]
+    work: Callable[..., object],
+    payload: object,
+    on_progress: Callable[[float, Sequence[float]], None],
 ) -> Message:
     """Call the work function: the job's last message."""
     try:
@@ -54,7 +56,9 @@ def run_job(
     return Message("done", 1.0, result=result)
 
 
-def worker_main(work: Callable[..., Any], pipe: Connection, core: int | None, driver: int) -> None:
+def worker_main(
+    work: Callable[..., object], pipe: Connection, core: int | None, driver: int
+) -> None:
     """Run jobs in a local process until the driver closes the pipe or ends.
 
     **Arguments:**
@@ -96,7 +100,12 @@ class RayJobWorker:
     - `interval`: seconds between two reports of progress, at least.
     """
 
-    def __init__(self, environment: dict[str, str], work: Callable[..., Any], interval: float):
+    def __init__(
+        self,
+        environment: dict[str, str],
+        work: Callable[..., object],
+        interval: float,
+    ):
         os.environ.update(environment)  # JAX reads it when it is first used.
         self._work, self._interval = work, interval
 
@@ -104,7 +113,7 @@ class RayJobWorker:
         """Report that the process has started."""
         return Message("ready")
 
-    def run(self, payload: Any) -> Iterator[Message]:
+    def run(self, payload: object) -> Iterator[Message]:
         """Run a job: messages as they come, the last one with its result or its error."""
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         last = -math.inf

@@ -19,4 +19,7 @@ from ._names import find_memory as find_memory
 from ._names import has_pools as has_pools
 from ._pools import PoolBank as PoolBank
 from ._pools import PoolChain as PoolChain
+from ._types import DType as DType
 from ._types import MemoryLike as MemoryLike
+from ._types import Start as Start
+from ._types import State as State

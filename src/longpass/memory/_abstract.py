@@ -10,7 +10,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from longpass.memory._arguments import check_unroll
-from longpass.memory._types import BatchInputs, Input, Inputs, MemoryLike, Start, Starts, State
+from longpass.memory._types import (
+    BatchInputs,
+    BatchStarts,
+    Input,
+    Inputs,
+    MemoryLike,
+    Start,
+    Starts,
+    State,
+)
 
 
 class AbstractMemory(eqx.Module):
@@ -98,7 +107,7 @@ class AbstractMemory(eqx.Module):
         self,
         states: State,
         xs: BatchInputs,
-        starts: Bool[Array, "time batch"] | Bool[np.ndarray, "time batch"] | None = None,
+        starts: BatchStarts = None,
         block_every: int | None = None,
     ) -> tuple[State, Float[Array, "time batch *output"]]:
         """Read many sequences: `unroll` of each.

@@ -1,12 +1,14 @@
 """Checks of the arguments of `step`, `unroll` and `unroll_batch`, shared by all memories."""
 
 import functools
+from collections.abc import Hashable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PyTree
 
 from longpass import _checks
@@ -16,27 +18,29 @@ from longpass.memory._types import MemoryLike, State
 _Shape = tuple[int | None, ...]
 
 
-def check_step(memory: MemoryLike, state: State, x: Any, start: Any) -> Float[Array, " input"]:
+def check_step(
+    memory: MemoryLike, state: State, x: object, start: object
+) -> Float[Array, " input"]:
     """Check the arguments of `memory.step`.
 
     **Returns:**
 
     `x`, cast to the memory's dtype if it holds integers or bools.
     """
-    x = _cast_input(memory, x)
-    _check_array(memory, "x", x, (memory.input_size,), memory.dtype)
+    cast = _cast_input(memory, x)
+    _check_array(memory, "x", cast, (memory.input_size,), memory.dtype)
     _check_state(memory, state, ())
     if not isinstance(start, bool | np.bool_):
         _check_array(memory, "start", start, (), jnp.bool_)
-    return x
+    return cast
 
 
 def check_unroll(
     memory: MemoryLike,
     state: State,
-    xs: Any,
-    starts: Any,
-    block_every: Any,
+    xs: object,
+    starts: object,
+    block_every: object,
     *,
     batched: bool = False,
 ) -> Float[Array, "time *batch input"]:
@@ -47,16 +51,16 @@ def check_unroll(
     `xs`, cast to the memory's dtype if it holds integers or bools.
     """
     axes = 2 if batched else 1
-    xs = _cast_input(memory, xs)
-    given = getattr(xs, "shape", ())
+    cast = _cast_input(memory, xs)
+    given = getattr(cast, "shape", ())
     leading = tuple(given[:axes]) if len(given) == axes + 1 else (None,) * axes
-    _check_array(memory, "xs", xs, (*leading, memory.input_size), memory.dtype)
+    _check_array(memory, "xs", cast, (*leading, memory.input_size), memory.dtype)
     _check_state(memory, state, leading[1:])
     if starts is not None:
         _check_array(memory, "starts", starts, leading, jnp.bool_)
     if block_every is not None:
         _checks.positive_int("block_every", block_every)
-    return xs
+    return cast
 
 
 def _cast_input(memory: MemoryLike, value: Any) -> Any:
@@ -66,7 +70,9 @@ def _cast_input(memory: MemoryLike, value: Any) -> Any:
     return value
 
 
-def _check_array(memory: MemoryLike, name: str, value: Any, shape: _Shape, dtype: Any) -> None:
+def _check_array(
+    memory: MemoryLike, name: str, value: object, shape: _Shape, dtype: DTypeLike
+) -> None:
     right = f"shape {_format_shape(shape)} and dtype {jnp.dtype(dtype).name}"
     where = f"{type(memory).__name__}: {name}"
     if not isinstance(value, jax.Array | np.ndarray):
@@ -105,10 +111,12 @@ def _expected_state(memory: MemoryLike) -> PyTree[jax.ShapeDtypeStruct]:
 # Tracing `initial_state` at every call of `step` would take most of the call's time.
 @functools.lru_cache(maxsize=256)
 def _state_of(
-    structure: Any, leaves: tuple[tuple[tuple[int, ...], Any], ...]
+    structure: Hashable, leaves: tuple[tuple[tuple[int, ...], np.dtype], ...]
 ) -> PyTree[jax.ShapeDtypeStruct]:
     like = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in leaves]
-    return eqx.filter_eval_shape(lambda memory: memory.initial_state(), structure.unflatten(like))
+    return eqx.filter_eval_shape(
+        lambda memory: memory.initial_state(), jax.tree.unflatten(structure, like)
+    )
 
 
 def _format_shape(shape: _Shape) -> str:

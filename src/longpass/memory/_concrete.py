@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
@@ -25,7 +26,7 @@ from longpass.memory._pools import (
     step_linked,
 )
 from longpass.memory._reader import Activation, Reader
-from longpass.memory._types import Inputs, Starts
+from longpass.memory._types import DType, Inputs, Starts
 from longpass.theory import Wiring, pools_for
 
 Memory = TypeVar("Memory", bound="PooledMemory")
@@ -91,7 +92,7 @@ class PooledMemory(AbstractMemory):
         return make(input_size, output_size, num_pools=num_pools, base=base, key=key, **options)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.filters.dtype
 
     @property
@@ -212,7 +213,7 @@ class Concrete(PooledMemory):
         normalise: Normalise | None = None,
         activation: Activation = jax.nn.relu,
         link: AbstractLink | None = None,
-        dtype: Any = None,
+        dtype: DType = None,
         key: PRNGKeyArray,
     ):
         """**Arguments:**
@@ -266,6 +267,8 @@ class Parallel(PooledMemory):
         input_size: int,
         output_size: int = 128,
         *,
+        key: PRNGKeyArray,
+        dtype: DType = None,
         num_pools: int = 8,
         pool_size: int = 64,
         base: float = 2.0,
@@ -274,8 +277,6 @@ class Parallel(PooledMemory):
         read_input: bool = True,
         normalise: Normalise | None = None,
         activation: Activation = jax.nn.relu,
-        dtype: Any = None,
-        key: PRNGKeyArray,
     ):
         """**Arguments:** those of `Concrete` except `link`, since no pool feeds another."""
         filters = PoolBank(pool_size, rates(base, num_pools), dtype=dtype)

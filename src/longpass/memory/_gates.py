@@ -1,18 +1,21 @@
 """What the LSTM and the GRU share: initial weights, and the scan along time."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass.memory._abstract import block_gradient, block_steps, clear
-from longpass.memory._types import Starts, State
+from longpass.memory._types import Starts
+
+StateT = TypeVar("StateT")
 
 
 def init_gate_weights(
-    num_gates: int, hidden_size: int, input_size: int, dtype: Any, key: PRNGKeyArray
+    num_gates: int, hidden_size: int, input_size: int, dtype: DTypeLike, key: PRNGKeyArray
 ) -> tuple[Float[Array, "gates input"], Float[Array, "gates hidden"]]:
     """Input weights (Glorot-uniform) and recurrent weights (orthogonal), gate by gate."""
     glorot = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
@@ -25,12 +28,12 @@ def init_gate_weights(
 
 
 def scan_gates(
-    advance: Callable[[Any, Array], tuple[Any, Array]],
-    state: State,
+    advance: Callable[[StateT, Array], tuple[StateT, Array]],
+    state: StateT,
     projected: Float[Array, "time gates"],
     starts: Starts,
     block_every: int | None,
-) -> tuple[Any, Float[Array, "time hidden"]]:
+) -> tuple[StateT, Float[Array, "time hidden"]]:
     """Apply `advance(state, projected)` to every step: (state after the last, outputs)."""
     blocks = block_steps(projected.shape[0], block_every)
 

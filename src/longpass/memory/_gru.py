@@ -1,16 +1,16 @@
 """The gated recurrent unit: a baseline under the same contract."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
 from longpass.memory._abstract import AbstractMemory, clear
 from longpass.memory._arguments import check_step, check_unroll
 from longpass.memory._gates import init_gate_weights, scan_gates
+from longpass.memory._types import DType
 
 
 class GRU(AbstractMemory):
@@ -27,20 +27,16 @@ class GRU(AbstractMemory):
 
     input_size: int = eqx.field(static=True)
     hidden_size: int = eqx.field(static=True)
-    dtype: Any = eqx.field(static=True)
+    dtype: np.dtype = eqx.field(static=True)
     input_weight: Float[Array, "gates input"]
     recurrent_weight: Float[Array, "gates hidden"]
     bias: Float[Array, " gates"]
     candidate_bias: Float[Array, " hidden"]
 
-    def __init__(self, input_size: int, hidden_size: int, *, dtype: Any = None, key: PRNGKeyArray):
-        """**Arguments:**
-
-        - `input_size`: width of the input.
-        - `hidden_size`: number of units.
-        - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
-        - `key`: for the initial weights.
-        """
+    def __init__(
+        self, input_size: int, hidden_size: int, *, dtype: DType = None, key: PRNGKeyArray
+    ):
+        """**Arguments:** those of `LSTM`."""
         self.input_size = _checks.positive_int("input_size", input_size)
         self.hidden_size = size = _checks.positive_int("hidden_size", hidden_size)
         self.dtype = jnp.zeros((), dtype).dtype

@@ -5,17 +5,19 @@ tanh, keeps only what it needs through time, and makes the gradients of weights 
 all steps and sequences, in the orientation that is fast on CPUs.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from longpass import _checks
 from longpass.memory._abstract import AbstractMemory, block_steps, clear
 from longpass.memory._arguments import check_step, check_unroll
 from longpass.memory._gates import init_gate_weights, scan_gates
+from longpass.memory._types import DType
 
 
 class LSTMState(NamedTuple):
@@ -40,12 +42,14 @@ class LSTM(AbstractMemory):
 
     input_size: int = eqx.field(static=True)
     hidden_size: int = eqx.field(static=True)
-    dtype: Any = eqx.field(static=True)
+    dtype: np.dtype = eqx.field(static=True)
     input_weight: Float[Array, "gates input"]
     recurrent_weight: Float[Array, "gates hidden"]
     bias: Float[Array, " gates"]
 
-    def __init__(self, input_size: int, hidden_size: int, *, dtype: Any = None, key: PRNGKeyArray):
+    def __init__(
+        self, input_size: int, hidden_size: int, *, dtype: DType = None, key: PRNGKeyArray
+    ):
         """**Arguments:**
 
         - `input_size`: width of the input.

@@ -1,7 +1,6 @@
 """Pools as memories of their own: a chain, and the parallel bank that is its control."""
 
 import abc
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,7 +14,7 @@ from longpass.memory._abstract import AbstractMemory, block_gradient, block_step
 from longpass.memory._arguments import check_step, check_unroll
 from longpass.memory._filters import Filter, FilterForm, PoolHistory, filter_pools, step_pools
 from longpass.memory._links import AbstractLink, check_link
-from longpass.memory._types import Inputs, Starts
+from longpass.memory._types import DType, Inputs, Starts
 
 Blocks = Bool[np.ndarray, " time"] | None
 
@@ -64,7 +63,7 @@ class PoolChain(AbstractPools):
     input_size: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
     rates: tuple[float, ...] = eqx.field(static=True)
-    dtype: Any = eqx.field(static=True)
+    dtype: np.dtype = eqx.field(static=True)
     link: AbstractLink | None
 
     def __init__(
@@ -73,7 +72,7 @@ class PoolChain(AbstractPools):
         rates: Rates,
         *,
         link: AbstractLink | None = None,
-        dtype: Any = None,
+        dtype: DType = None,
     ):
         """**Arguments:**
 
@@ -107,10 +106,10 @@ class PoolBank(AbstractPools):
     input_size: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
     rates: tuple[float, ...] = eqx.field(static=True)
-    dtype: Any = eqx.field(static=True)
+    dtype: np.dtype = eqx.field(static=True)
     link: AbstractLink | None
 
-    def __init__(self, size: int, rates: Rates, *, dtype: Any = None):
+    def __init__(self, size: int, rates: Rates, *, dtype: DType = None):
         """**Arguments:**
 
         - `size`: width of the input and of every pool.

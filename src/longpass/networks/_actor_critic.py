@@ -1,14 +1,15 @@
 """The paper's actor-critic: convolutional torso, memory, linear heads."""
 
-from typing import Any, Unpack, get_args
+from typing import Unpack, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
-from longpass.memory import MemoryLike, MemoryName, PooledMemory, has_pools
+from longpass.memory import MemoryLike, MemoryName, PooledMemory, Start, State, has_pools
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
 from longpass.networks._names import Embedding, Writer
 from longpass.networks._torso import Torso
@@ -87,7 +88,7 @@ class ActorCritic(eqx.Module):
         self.policy = _make_head(width, num_actions, logit_scale, memory.dtype, policy_key)
         self.value = _make_head(width, 1, 0.01, memory.dtype, value_key)
 
-    def initial_state(self, batch_shape: tuple[int, ...] = ()) -> Any:
+    def initial_state(self, batch_shape: tuple[int, ...] = ()) -> State:
         """The empty memory: `memory.initial_state(batch_shape)`."""
         return self.memory.initial_state(batch_shape)
 
@@ -96,8 +97,8 @@ class ActorCritic(eqx.Module):
         return self.torso(frames)
 
     def step(
-        self, state: Any, frame: Num[Array, "*observation"], start: Any = False
-    ) -> tuple[Any, Float[Array, " actions"], Float[Array, ""]]:
+        self, state: State, frame: Num[Array, "*observation"], start: Start = False
+    ) -> tuple[State, Float[Array, " actions"], Float[Array, ""]]:
         """Read one frame.
 
         **Arguments:**
@@ -115,11 +116,11 @@ class ActorCritic(eqx.Module):
 
     def unroll(
         self,
-        state: Any,
+        state: State,
         frames: Num[Array, "time *observation"],
         starts: Bool[Array, " time"] | None = None,
         block_every: int | None = None,
-    ) -> tuple[Any, Float[Array, "time actions"], Float[Array, " time"]]:
+    ) -> tuple[State, Float[Array, "time actions"], Float[Array, " time"]]:
         """Read a sequence of frames.
 
         **Arguments:**
@@ -169,7 +170,7 @@ def make_actor_critic(
     embedding: Embedding = "plain",
     threshold: float = 1.0,
     logit_scale: float = 0.01,
-    dtype: Any = jnp.float32,
+    dtype: DTypeLike = jnp.float32,
     key: PRNGKeyArray,
     **pool_options: Unpack[PoolOptions],
 ) -> ActorCritic:
@@ -207,7 +208,7 @@ def make_actor_critic(
 
 
 def _make_head(
-    input_size: int, size: int, scale: float, dtype: Any, key: PRNGKeyArray
+    input_size: int, size: int, scale: float, dtype: DTypeLike, key: PRNGKeyArray
 ) -> eqx.nn.Linear:
     """A linear layer with small weights: policies start nearly even, values near 0."""
     linear = eqx.nn.Linear(input_size, size, dtype=dtype, key=key)

@@ -1,13 +1,13 @@
 """The paper's classifiers of symbol sequences: memory, hidden layer, logits."""
 
-from typing import Any, Unpack
+from typing import Unpack
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass.memory import MemoryLike, MemoryName, has_pools
+from longpass.memory import DType, MemoryLike, MemoryName, State, has_pools
 from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
 
 
@@ -86,11 +86,11 @@ class Classifier(eqx.Module):
 
     def unroll(
         self,
-        state: Any,
+        state: State,
         symbols: Float[Array, "time symbols"],
         starts=None,
         block_every: int | None = None,
-    ) -> tuple[Any, Float[Array, "time classes"]]:
+    ) -> tuple[State, Float[Array, "time classes"]]:
         """Read one-hot symbols.
 
         **Arguments:**
@@ -114,7 +114,7 @@ def make_classifier(
     *,
     hidden_size: int = 128,
     pool_size: int = 64,
-    dtype: Any = None,
+    dtype: DType = None,
     key: PRNGKeyArray,
     **pool_options: Unpack[PoolOptions],
 ) -> Classifier:

@@ -1,10 +1,10 @@
 """Making memories by name: a convenience for settings and the command line."""
 
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from jaxtyping import PRNGKeyArray
 
-from longpass.memory import AbstractMemory, MemoryName, Normalise, find_memory
+from longpass.memory import AbstractMemory, DType, MemoryName, Normalise, find_memory
 
 
 class PoolOptions(TypedDict, total=False):
@@ -29,7 +29,7 @@ def make_memory(
     input_size: int,
     output_size: int = 128,
     *,
-    dtype: Any = None,
+    dtype: DType = None,
     key: PRNGKeyArray,
     **pool_options: Unpack[MemoryOptions],
 ) -> AbstractMemory:

@@ -1,10 +1,9 @@
 """The torso of an actor-critic: a small convolution and an embedding, or an embedding alone."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 CHANNELS = 16
@@ -28,7 +27,7 @@ class Torso(eqx.Module):
     centre: Float[Array, " embedding"]
     """Constant subtracted from the embedding; not trained."""
 
-    def __init__(self, shape: tuple[int, ...], size: int, *, dtype: Any, key: PRNGKeyArray):
+    def __init__(self, shape: tuple[int, ...], size: int, *, dtype: DTypeLike, key: PRNGKeyArray):
         filter_key, weight_key = jax.random.split(key)
         normal = jax.nn.initializers.lecun_normal
         self.shape = shape

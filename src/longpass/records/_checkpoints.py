@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 
+from longpass._json import JsonObject
 from longpass.records._files import write_atomically
 
 _SETTINGS = "settings"  # the member that says which run the checkpoint is of
@@ -36,7 +38,7 @@ class Checkpoints:
         """Whether there is anything to resume from."""
         return self.latest.exists() or self.before.exists()
 
-    def save(self, tree: Any, settings: dict[str, Any]) -> None:
+    def save(self, tree: object, settings: JsonObject) -> None:
         """Write `tree` as the latest checkpoint; the latest so far becomes the one before."""
         new = self.latest.with_name("checkpoint-new.npz")
         write_atomically(new, lambda file: _write(file, tree, settings))
@@ -45,7 +47,7 @@ class Checkpoints:
             self.latest.replace(self.before)
         new.replace(self.latest)
 
-    def load(self, like: Tree, settings: dict[str, Any]) -> tuple[Tree, str | None]:
+    def load(self, like: Tree, settings: JsonObject) -> tuple[Tree, str | None]:
         """Read the latest checkpoint that is not damaged.
 
         **Arguments:**
@@ -73,14 +75,14 @@ class Checkpoints:
         raise ValueError(damage or f"there is no checkpoint in {self.latest.parent}")
 
 
-def to_bytes(tree: Any, settings: dict[str, Any]) -> bytes:
+def to_bytes(tree: object, settings: JsonObject) -> bytes:
     """What the file of a checkpoint would hold, for another process."""
     file = io.BytesIO()
     _write(file, tree, settings)
     return file.getvalue()
 
 
-def from_bytes(data: bytes, like: Tree, settings: dict[str, Any] | None) -> Tree:
+def from_bytes(data: bytes, like: Tree, settings: JsonObject | None) -> Tree:
     """What `to_bytes` was given.
 
     **Arguments:**
@@ -93,15 +95,13 @@ def from_bytes(data: bytes, like: Tree, settings: dict[str, Any] | None) -> Tree
     return _fit("the state", members, found, like, found if settings is None else settings)
 
 
-def _write(file: io.BufferedIOBase, tree: Any, settings: dict[str, Any]) -> None:
+def _write(file: io.BufferedIOBase, tree: object, settings: JsonObject) -> None:
     text = np.frombuffer(json.dumps(settings).encode(), np.uint8)
-    leaves: dict[str, Any] = {
-        name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()
-    }
+    leaves = {name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()}
     np.savez(file, **{_SETTINGS: text, **leaves})
 
 
-def _read(file: io.BufferedIOBase) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _read(file: io.BufferedIOBase) -> tuple[dict[str, np.ndarray], JsonObject]:
     """(Arrays by name, settings)."""
     with np.load(file, allow_pickle=False) as archive:
         members = {name: archive[name] for name in archive.files}
@@ -111,9 +111,9 @@ def _read(file: io.BufferedIOBase) -> tuple[dict[str, np.ndarray], dict[str, Any
 def _fit(
     path: str,
     members: dict[str, np.ndarray],
-    found: dict[str, Any],
+    found: JsonObject,
     like: Tree,
-    settings: dict[str, Any],
+    settings: JsonObject,
 ) -> Tree:
     """The arrays in the structure of `like`, if they are of a run with these settings."""
     for name in sorted({*found, *settings}):
@@ -141,22 +141,22 @@ def _fit(
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
-def _named(tree: Any) -> dict[str, Any]:
+def _named(tree: object) -> dict[str, Any]:
     return {
         jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
     }
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: object) -> bool:
     dtype = getattr(leaf, "dtype", None)
     return dtype is not None and jax.numpy.issubdtype(dtype, jax.dtypes.prng_key)
 
 
-def _key_data(leaf: Any) -> Any:
+def _key_data(leaf: ArrayLike) -> ArrayLike:
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _restore(array: np.ndarray, like: Any) -> jax.Array:
+def _restore(array: np.ndarray, like: object) -> jax.Array:
     # A copy of its own, which may be donated; jnp.asarray would compile a program per shape.
     leaf = jax.device_put(array, may_alias=False)
     return jax.random.wrap_key_data(leaf) if _is_key(like) else leaf

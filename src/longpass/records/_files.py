@@ -5,13 +5,14 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from longpass._json import JsonObject
 
 RECORDS = "records.jsonl"
 SETTINGS = "settings.json"
 
 
-def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], Any]) -> None:
+def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], object]) -> None:
     """Let `write` fill a file that gets the name `path` only once it is complete and on the disk.
 
     Whatever goes wrong (a full disk, a kill), a file that was there before stays.
@@ -28,13 +29,13 @@ def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], Any]) -> N
         raise
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write `value` as an indented JSON file, atomically."""
     text = json.dumps(value, indent=1) + "\n"
     write_atomically(path, lambda file: file.write(text.encode()))
 
 
-def read_json(path: Path, what: str) -> dict[str, Any]:
+def read_json(path: Path, what: str) -> JsonObject:
     """The JSON object in a file. ValueError, which names `what` it should be, if it has none."""
     try:
         found = json.loads(path.read_text())

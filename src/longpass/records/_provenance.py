@@ -7,11 +7,12 @@ import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+
+from longpass._json import JsonObject
 
 
 @functools.cache
-def provenance() -> dict[str, Any]:
+def provenance() -> JsonObject:
     """What made a result: version, commit (with a + where files had changed), JAX, machine, day."""
     return {
         "version": version("longpass"),

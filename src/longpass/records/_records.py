@@ -4,7 +4,8 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from longpass._json import JsonObject
 
 
 class Records:
@@ -21,7 +22,7 @@ class Records:
             -1
         )  # size after the last `append`: while it is the same, every line is complete
 
-    def read(self) -> list[dict[str, Any]]:
+    def read(self) -> list[JsonObject]:
         """All complete records, oldest first; none if there is no file.
 
         ValueError if a line that is not the last is not a record: something else wrote here.
@@ -33,7 +34,7 @@ class Records:
         whole = self._parse()[1]
         return self.path.exists() and whole < self.path.stat().st_size
 
-    def append(self, records: Iterable[dict[str, Any]]) -> None:
+    def append(self, records: Iterable[JsonObject]) -> None:
         """Add records, all in one write."""
         lines = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
         self._mend()
@@ -63,7 +64,7 @@ class Records:
     def _torn_path(self) -> Path:
         return self.path.with_name(self.path.name + ".torn")
 
-    def _parse(self) -> tuple[list[dict[str, Any]], int]:
+    def _parse(self) -> tuple[list[JsonObject], int]:
         """(Complete records, how many bytes they take)."""
         try:
             content = self.path.read_bytes()
@@ -86,7 +87,7 @@ class Records:
         return records, place
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def _record(line: bytes) -> JsonObject | None:
     """The record in a line; None if the line is incomplete."""
     if not line.endswith(b"\n"):
         return None

@@ -17,8 +17,9 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from longpass._json import JsonObject
 from longpass.records._files import RECORDS, SETTINGS, read_json, write_json
 from longpass.records._folders import hold_folder, make_folder, refuse_foreign
 from longpass.records._provenance import provenance
@@ -27,8 +28,9 @@ from longpass.records._records import Records
 if TYPE_CHECKING:
     from longpass.records._checkpoints import Checkpoints
 
-Line = dict[str, Any]
+Line = JsonObject
 """One record, as JSON can hold it."""
+Tree = TypeVar("Tree")
 
 
 class Diverged(ValueError):
@@ -60,7 +62,7 @@ class Training(Protocol):
         ...
 
     @property
-    def checkpoint(self) -> Any:
+    def checkpoint(self) -> object:
         """Everything that changes, as a pytree of arrays: a run continues from it exactly."""
         ...
 
@@ -143,7 +145,7 @@ class RunFolder:
       run is refused.
     """
 
-    def __init__(self, path: Path, kind: str, settings: dict[str, Any], *, resume: bool = False):
+    def __init__(self, path: Path, kind: str, settings: JsonObject, *, resume: bool = False):
         self.path, self.kind, self.settings = Path(path), kind, settings
         self.resume = resume
         self.checkpoints = _checkpoints_in(self.path)
@@ -181,7 +183,7 @@ class RunFolder:
         lines = [line for line in self.records.read() if line.get("event") == "result"]
         return lines[-1] if lines else None
 
-    def load(self, like: Any) -> Any:
+    def load(self, like: Tree) -> Tree:
         """The latest checkpoint.
 
         **Arguments:**

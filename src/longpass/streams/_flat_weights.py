@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from typing import Any
+from collections.abc import Hashable
 
 import equinox as eqx
 import jax
@@ -20,9 +20,9 @@ class WeightLayout:
     Hashable: it is a static argument of compiled programs. Make one by `WeightLayout.of`.
     """
 
-    structure: Any
+    structure: Hashable
     shapes: tuple[tuple[int, ...], ...]
-    static: Any
+    static: Classifier
 
     @classmethod
     def of(cls, network: Classifier) -> "WeightLayout":
@@ -45,5 +45,5 @@ def flatten_weights(network: Classifier) -> Float[Array, " weights"]:
     return jnp.concatenate([leaf.ravel() for leaf in leaves])
 
 
-def _is_array_or_shape(leaf: Any) -> bool:
+def _is_array_or_shape(leaf: object) -> bool:
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)

@@ -2,11 +2,12 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 import optax
+from jax.typing import DTypeLike
 from jaxtyping import PRNGKeyArray
 
 from longpass.streams._flat_weights import flatten_weights
@@ -37,7 +38,7 @@ def make_shape(settings: Sequence[StreamSettings]) -> GroupShape:
 
 
 def make_hyper(
-    settings: Sequence[StreamSettings], shape: GroupShape, dtype: Any
+    settings: Sequence[StreamSettings], shape: GroupShape, dtype: DTypeLike
 ) -> GroupHyperParams:
     """The hyper-parameters of a group."""
     symbols = len(shape.task.alphabet)
@@ -53,7 +54,9 @@ def make_hyper(
     )
 
 
-def init_state(settings: Sequence[StreamSettings], shape: GroupShape, dtype: Any) -> GroupState:
+def init_state(
+    settings: Sequence[StreamSettings], shape: GroupShape, dtype: DTypeLike
+) -> GroupState:
     """The state of a group before its first update."""
     learners = stack([_init_learner(one, shape, dtype) for one in settings])
     return learners, start_training_streams(settings, shape)
@@ -74,7 +77,7 @@ def stack(trees: Sequence[Tree]) -> Tree:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-def _init_learner(settings: StreamSettings, shape: GroupShape, dtype: Any) -> Learner:
+def _init_learner(settings: StreamSettings, shape: GroupShape, dtype: DTypeLike) -> Learner:
     network = make_network(settings, dtype)
     readout = make_readout(network, shape.truncation, len(shape.task.alphabet))
     weights = flatten_weights(network)

@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from longpass.memory import PooledMemory, impulse_responses
@@ -13,7 +14,7 @@ from longpass.streams._settings import StreamSettings
 from longpass.streams._tasks import make_task
 
 
-def make_network(settings: StreamSettings, dtype: Any) -> Classifier:
+def make_network(settings: StreamSettings, dtype: DTypeLike) -> Classifier:
     """Make the network of a run, with its initial weights.
 
     **Arguments:**
@@ -70,12 +71,12 @@ def remove_rates(network: Classifier) -> Classifier:
     return eqx.tree_at(lambda network: network.memory, network, rateless)
 
 
-def network_shape(settings: StreamSettings, dtype: Any) -> Classifier:
+def network_shape(settings: StreamSettings, dtype: DTypeLike) -> Classifier:
     """As `make_network`, with shapes and dtypes in the place of arrays: nothing is computed."""
     return eqx.filter_eval_shape(lambda: make_network(settings, dtype))
 
 
-def rateless_shape(settings: StreamSettings, dtype: Any) -> Classifier:
+def rateless_shape(settings: StreamSettings, dtype: DTypeLike) -> Classifier:
     """The same without rates (`remove_rates`)."""
     return eqx.filter_eval_shape(lambda: remove_rates(make_network(settings, dtype)))
 

@@ -128,7 +128,7 @@ class SweepPlan:
     def groups(self) -> list[tuple[int, ...]]:
         """All runs, in groups that are trained together; the same every time a sweep starts."""
         groups: list[list[int]] = []
-        open_groups: dict[tuple[Any, ...], list[int]] = {}
+        open_groups: dict[tuple[object, ...], list[int]] = {}
         for i in range(len(self)):
             settings = self.settings(i)
             group = open_groups.get(settings.group_key)

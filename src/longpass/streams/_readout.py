@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt8
+from jaxtyping import Array, Bool, Float, Int, PyTree, UInt8
 
 from longpass.networks import Classifier
 from longpass.streams._network import RatelessPools, pool_responses
@@ -158,7 +158,7 @@ class PoolReadout(AbstractReadout[Float[Array, "k B D"], FilteredChunk]):
         return inputs @ memory.write.T
 
 
-class StepwiseReadout(AbstractReadout[Any, None]):
+class StepwiseReadout(AbstractReadout[PyTree[Array], None]):
     """The readout of LSTM and GRU, which take every step. The state is theirs, (B, ...)."""
 
     num_symbols: int = eqx.field(static=True)
@@ -177,8 +177,8 @@ class StepwiseReadout(AbstractReadout[Any, None]):
         return self._unroll(network, state, chunk)[0]
 
     def _unroll(
-        self, network: Classifier, state: Any, chunk: Chunk
-    ) -> tuple[Any, Float[Array, "T B output"]]:
+        self, network: Classifier, state: PyTree[Array], chunk: Chunk
+    ) -> tuple[PyTree[Array], Float[Array, "T B output"]]:
         symbols = jax.nn.one_hot(chunk.symbols, self.num_symbols, dtype=network.memory.dtype)
         starts = None
         if chunk.last_start is not None:

@@ -5,13 +5,14 @@ every step: one run, nothing skipped, nothing computed ahead.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
+from longpass.memory import State
 from longpass.networks import Classifier
 from longpass.streams._flat_weights import WeightLayout, flatten_weights
 from longpass.streams._stream import NO_LABEL, Stream
@@ -21,8 +22,8 @@ class ReferenceLearner(NamedTuple):
     """What changes while a run learns. The memory's states have the streams as their first axis."""
 
     weights: Float[Array, " weights"]
-    optimiser: Any
-    memory: Any
+    optimiser: PyTree[Array]
+    memory: State
 
 
 def init_reference(network: Classifier, batch_size: int) -> ReferenceLearner:

@@ -4,7 +4,7 @@ This file does not import JAX: the command line and the driver of a sweep read i
 """
 
 import dataclasses
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
@@ -91,7 +91,7 @@ class StreamSettings:
                     f"{name} is {getattr(self, name)!r}: it must be left out for {self.memory}, "
                     f"which {reason}"
                 )
-        changes: dict[str, Any] = {
+        changes: dict[str, object] = {
             name: value for name, value in own.items() if getattr(self, name) is None
         }
         symbols = PAPER_SYMBOLS[self.task] if self.symbols is None else self.symbols
@@ -121,7 +121,7 @@ class StreamSettings:
         return self.symbols // self.minibatch
 
     @property
-    def group_key(self) -> tuple[Any, ...]:
+    def group_key(self) -> tuple[object, ...]:
         """The settings in which runs that are trained together must agree, hashable."""
         return tuple(
             getattr(self, field.name)

@@ -1,9 +1,10 @@
 """A sweep in a folder: what is planned, what is recorded, what remains."""
 
+import dataclasses
 import functools
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from longpass._fields import to_json
 from longpass.jobs import Engine, Job, JobProgress
@@ -31,6 +32,8 @@ Group: TypeAlias = Sequence[StreamSettings]
 @runtime_checkable
 class Plan(Protocol):
     """Which runs a sweep has: a settings dataclass such as `SweepPlan` or `FixedPlan`."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     @property
     def name(self) -> str:
@@ -123,7 +126,7 @@ class Sweep:
                     done.update(runs)
                 yield progress
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[Line]:
         """How runs did, for each task, memory and truncation that has results."""
         cells: dict[tuple[str, str, int], list[Line]] = {}
         for line in self.results():

@@ -1,9 +1,10 @@
 """What is counted while a run learns: accuracy, its curve, and the criterion of 1997."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from longpass.streams._slots import Slots
@@ -36,7 +37,7 @@ class Tally(NamedTuple):
     curve: Float[Array, " points"]
 
 
-def init_tally(classes: int, dtype: Any) -> Tally:
+def init_tally(classes: int, dtype: DTypeLike) -> Tally:
     """A tally before the first update; the smoothed accuracy begins at chance."""
     zero, never = jnp.zeros((), jnp.int32), jnp.full((), -1, jnp.int32)
     return Tally(

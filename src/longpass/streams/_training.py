@@ -3,11 +3,11 @@
 import dataclasses
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from longpass._fields import to_json
 from longpass.records import Line
@@ -110,7 +110,7 @@ class StreamTraining:
         settings: Sequence[StreamSettings],
         checkpoint: Checkpoint | None = None,
         *,
-        dtype: Any = jnp.float32,
+        dtype: DTypeLike = jnp.float32,
         advance_seconds: float = 0.5,
     ):
         self._began = time.monotonic()
@@ -231,7 +231,9 @@ class StreamTraining:
         return (learner.tally.right / HELD_OUT).tolist()
 
 
-def checkpoint_shape(settings: Sequence[StreamSettings], dtype: Any = jnp.float32) -> Checkpoint:
+def checkpoint_shape(
+    settings: Sequence[StreamSettings], dtype: DTypeLike = jnp.float32
+) -> Checkpoint:
     """The checkpoint of a training with shapes and dtypes in the place of arrays.
 
     Nothing is computed or compiled.

@@ -11,12 +11,12 @@ pools: the first axis of every array is the group. A single run is a group of on
 import dataclasses
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from longpass.streams._flat_weights import WeightLayout
 from longpass.streams._readout import Chunk, Readout
@@ -42,8 +42,8 @@ class Learner(NamedTuple):
     """What changes while runs learn. A checkpoint holds it and the cursors of the streams."""
 
     weights: Float[Array, " weights"]
-    optimiser: Any
-    memory: Any
+    optimiser: PyTree[Array]
+    memory: PyTree[Array]
     tally: Tally
 
 
@@ -84,7 +84,7 @@ class Minibatch(NamedTuple):
     chunk: Chunk
     candidates: Slots
     slots: Slots
-    prepared: Any
+    prepared: PyTree[Array]
     """What the readout prepared for the slots."""
 
 
@@ -205,9 +205,9 @@ def _gradient(
     learner: Learner,
     chunk: Chunk,
     slots: Slots,
-    prepared: Any,
+    prepared: PyTree[Array],
     readout: Readout,
-) -> tuple[Float[Array, " weights"], Any, Tally]:
+) -> tuple[Float[Array, " weights"], PyTree[Array], Tally]:
     """(Gradient, memory after the minibatch, tally) of one run."""
 
     def loss(weights: Float[Array, " weights"]):
@@ -228,8 +228,8 @@ def _adam(
     learning_rate: Float[Array, ""],
     epsilon: Float[Array, ""],
     gradient: Float[Array, " weights"],
-    optimiser: Any,
+    optimiser: PyTree[Array],
     weights: Float[Array, " weights"],
-) -> tuple[Float[Array, " weights"], Any]:
+) -> tuple[Float[Array, " weights"], PyTree[Array]]:
     changes, optimiser = optax.adam(learning_rate, eps=epsilon).update(gradient, optimiser)
     return jnp.asarray(optax.apply_updates(weights, changes)), optimiser
