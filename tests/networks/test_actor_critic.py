@@ -122,7 +122,9 @@ def test_what_writes_is_marked():
     assert not any(jax.tree.leaves((writing.policy, writing.value)))
 
 
-@pytest.mark.parametrize(("name", "kind"), zip(NAMES, (Concrete, Parallel, LSTM, GRU), strict=True))
+@pytest.mark.parametrize(
+    ("name", "kind"), list(zip(NAMES, (Concrete, Parallel, LSTM, GRU), strict=True))
+)
 def test_names_are_a_convenience(name, kind):
     """A network by name is the network of the memory object, with the keys split in one order."""
     network = small(name)
