@@ -131,7 +131,7 @@ def _unroll_batch(weights: Weights, states: LSTMState, xs, starts, cleared):
 def _forward(weights: Weights, states: LSTMState, xs, starts, cleared):
     input_weight, recurrent_weight, bias = weights
     projected = _merge_batch(xs) @ input_weight.T + bias
-    projected = projected.reshape(*xs.shape[:2], -1)
+    projected = projected.reshape(*xs.shape[:2], bias.shape[0])
     recurrent = recurrent_weight.T
 
     def body(states: LSTMState, inputs):

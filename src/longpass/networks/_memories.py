@@ -1,5 +1,6 @@
 """Making memories by name: a convenience for settings and the command line."""
 
+from collections.abc import Callable
 from typing import TypedDict, Unpack
 
 from jaxtyping import PRNGKeyArray
@@ -58,5 +59,5 @@ def make_memory(
             raise ValueError(
                 f"{option} is {value!r}: it must not be given for {name}, which has no pools"
             )
-    make: Any = memory.load()
+    make: Callable[..., AbstractMemory] = memory.load()
     return make(input_size, output_size, dtype=dtype, key=key, **pool_options)
