@@ -5,6 +5,7 @@ is loaded when it is first made.
 """
 
 import pkgutil
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from longpass import _checks
@@ -25,7 +26,7 @@ class NamedMemory(NamedTuple):
     has_pools: bool = False
     """Whether it is made of pools."""
 
-    def load(self) -> "type[AbstractMemory]":
+    def load(self) -> "Callable[..., AbstractMemory]":
         """The class. This imports JAX."""
         return pkgutil.resolve_name(self.place)
 

@@ -1,6 +1,5 @@
 """Making memories by name: a convenience for settings and the command line."""
 
-from collections.abc import Callable
 from typing import TypedDict, Unpack
 
 from jaxtyping import PRNGKeyArray
@@ -59,5 +58,4 @@ def make_memory(
             raise ValueError(
                 f"{option} is {value!r}: it must not be given for {name}, which has no pools"
             )
-    make: Callable[..., AbstractMemory] = memory.load()
-    return make(input_size, output_size, dtype=dtype, key=key, **pool_options)
+    return memory.load()(input_size, output_size, dtype=dtype, key=key, **pool_options)
