@@ -1,6 +1,5 @@
 """Learning: one rollout, slice by slice, with V-trace and any memory."""
 
-import functools
 from typing import NamedTuple
 
 import equinox as eqx
@@ -127,7 +126,7 @@ def slice_loss(
     **Returns:** (loss, (the memory's state after the slice, metrics)).
     """
     xs, x_next = embed_inputs(network, transitions.inputs), embed_inputs(network, next_inputs)
-    memory, ys = _unroll_memory(network, memory, xs, transitions.start, settings.block_every)
+    memory, ys = network.memory.unroll_batch(memory, xs, transitions.start, settings.block_every)
     logits, values = network.decide(ys)
     # Bootstrap, without gradient, from the first observation after the slice. If it starts an
     # episode, its value is not used.
@@ -162,14 +161,6 @@ def slice_loss(
         gradient_norm=jnp.zeros_like(loss),
     )
     return loss, (memory, jax.lax.stop_gradient(metrics))
-
-
-def _unroll_memory(
-    network: ActorCritic, memory: PyTree[Array], xs: Array, starts: Array, block_every: int
-) -> tuple[PyTree[Array], Array]:
-    """The network's memory over a slice, time first and copies second; its states copies first."""
-    unroll = functools.partial(network.memory.unroll, block_every=block_every)
-    return jax.vmap(unroll, in_axes=(0, 1, 1), out_axes=(0, 1))(memory, xs, starts)
 
 
 def _horizon_ends(settings: LearnerSettings) -> np.ndarray:
