@@ -64,7 +64,7 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(
     assert whole["seconds"] > 0
     assert whole["settings"]["num_pools"] == 3
 
-    monkeypatch.setattr(_classify, "stopping", lambda: StopsAfter(1))
+    monkeypatch.setattr(_classify, "StopOnSignal", lambda: StopsAfter(1))
     command = ("classify", *TINY, "--out", tmp_path / "cut", "--json")
     # Where there is nothing yet, --resume begins.
     code, out, err = run(capsys, *command, "--resume")
@@ -79,7 +79,7 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(
     assert code == 1
     assert "seed is 1, but" in err
 
-    monkeypatch.setattr(_classify, "stopping", lambda: StopsAfter(100))
+    monkeypatch.setattr(_classify, "StopOnSignal", lambda: StopsAfter(100))
     code, out, _ = run(capsys, *command, "--resume")
     assert code == 0
     resumed = json.loads(out)

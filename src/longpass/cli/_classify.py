@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from longpass._json import JsonObject
-from longpass.cli._stopping import stopping
+from longpass.cli._stopping import StopOnSignal
 from longpass.streams import StreamSettings
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _train(training: "StreamTraining", sink: "Sink", console: Console) -> bool:
 
     bar = _bar(console)
     settings = training.settings[0]
-    with bar, stopping() as stop:
+    with bar, StopOnSignal() as stop:
         task = bar.add_task(
             "compiling",
             total=training.total_updates,

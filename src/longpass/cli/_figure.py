@@ -35,11 +35,11 @@ class Figure:
     schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
     gridworlds. piano-roll: streams of symbols. truncation, batch-size: scores of all runs in
     --records, by truncation length (the paper's figure 4) and by batch size. learning: return over
-    steps of the runs named, one line a seed. conditioning: the same, told apart by how the network
-    writes and reads (runs in results/agents, if none is named). rl: returns on the three worlds,
+    steps of the given runs, one line per seed. conditioning: the same, labelled by how the network
+    writes and reads (runs in results/agents, if none is given). rl: returns on the three worlds,
     chain against LSTM, from all populations and runs in --records (the paper's figures 5 and 6);
-    rl-raw: without smoothing. lstm-onset: from which difficulty on the LSTM learns. lineage: who
-    copied whom in the population named.
+    rl-raw: without smoothing. lstm-onset: at which difficulty the LSTM begins to learn. lineage: which
+    member copied which in the given population.
     """
 
     name: tyro.conf.Positional[FigureName | FigureOfAgents | FigureOfRuns]

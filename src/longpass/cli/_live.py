@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from longpass.cli._stopping import stopping
+from longpass.cli._stopping import StopOnSignal
 from longpass.jobs import Job, JobProgress
 
 # Expected seconds of finished work from which on this machine's own pace is used.
@@ -79,7 +79,7 @@ def follow(jobs: Generator[AnyProgress, None, None], view: LiveView, console: Co
     **Returns:** whether the user stopped it.
     """
     live = Live(view, console=console, refresh_per_second=2, transient=True)
-    with stopping() as stop:
+    with StopOnSignal() as stop:
         if console.is_terminal:
             live.start()
         try:

@@ -1,14 +1,14 @@
-"""Stopping when asked, but at a moment that suits."""
+"""Stopping on a signal, at a moment at which a run can be saved."""
 
 import signal
 import threading
 from collections.abc import Callable
 
 
-class stopping:
-    """Within it, Ctrl-C and SIGTERM ask to stop; a second one stops at once.
+class StopOnSignal:
+    """A context in which Ctrl-C and SIGTERM ask to stop; a second signal stops at once.
 
-    Gives a function that tells whether stopping was asked for.
+    Entering it returns a function that says whether a signal has come.
     """
 
     def __enter__(self) -> Callable[[], bool]:

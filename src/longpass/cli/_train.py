@@ -12,7 +12,7 @@ from longpass._json import JsonObject
 from longpass.agents import AgentSettings, default_words
 from longpass.cli._flags import optional_flags
 from longpass.cli._panel import Panel
-from longpass.cli._stopping import stopping
+from longpass.cli._stopping import StopOnSignal
 from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
 
@@ -90,7 +90,7 @@ class Train:
                     f"longpass: {folder.warning}", style="yellow", markup=False, highlight=False
                 )
 
-        with Panel(console, settings, self.steps) as panel, stopping() as stop:
+        with Panel(console, settings, self.steps) as panel, StopOnSignal() as stop:
 
             def show(progress: "Progress") -> None:
                 panel.show(progress)

@@ -1,4 +1,4 @@
-"""One file a figure: its settings, what it computes, and how it is drawn."""
+"""One file per figure: which records it reads, what it computes, and how it is drawn."""
 
 import importlib
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from pathlib import Path
 FROM_RECORDS = ("truncation", "batch-size")
 FROM_AGENTS = ("rl", "rl-raw", "lstm-onset")
 TOP = 3
-"""Of a population, so many of its best members make its curve."""
+"""A population's curve is the mean of this many of its best members."""
 
 
 def draw(name: str, out: Path, records: Path | None = None, suffix: str = "") -> list[Path]:
-    """Draw the figure `name` (such as `memory-trace`) into folder `out`; the files written.
+    """Draw the figure `name` (such as `memory-trace`) into the folder `out`.
 
     Those in `FROM_RECORDS` and `FROM_AGENTS` are drawn from the folder `records`; `suffix` goes to
     their files' names.

@@ -7,7 +7,7 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart by the colour-blind, and by lightness in print.
+# Okabe and Ito's palette: distinct to the colour-blind, and by lightness in print.
 ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
     "#E69F00",
     "#56B4E9",
@@ -39,7 +39,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def new(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, apart from any global state of matplotlib."""
+    """An empty figure of this size in inches, independent of matplotlib's global state."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

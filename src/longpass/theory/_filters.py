@@ -63,7 +63,7 @@ def impulse_response(
 def frequency_response(
     rates: Rates, omega: Sequence[float] | np.ndarray, wiring: Wiring = "chain"
 ) -> Complex[np.ndarray, "k frequencies"]:
-    """Gain and phase of each pool at angular frequencies `omega` (radians a step, 0 to pi)."""
+    """Gain and phase of each pool at angular frequencies `omega` (radians per step, 0 to pi)."""
     a = np.array(_checks.rates_tuple(rates))[:, None]
     _checks.one_of("wiring", wiring, ("chain", "parallel"))
     omega = np.atleast_1d(np.asarray(omega, dtype=np.float64))
