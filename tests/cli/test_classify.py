@@ -19,7 +19,7 @@ SCORES = ("accuracy", "smoothed_accuracy", "sequences", "curve", "criterion")
 
 
 class StopsAfter:
-    """As `stopping`, asked to stop after some calls."""
+    """As `StopOnSignal`, asked to stop after some calls."""
 
     def __init__(self, calls):
         self.calls = calls

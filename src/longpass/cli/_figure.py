@@ -38,8 +38,8 @@ class Figure:
     steps of the given runs, one line per seed. conditioning: the same, labelled by how the network
     writes and reads (runs in results/agents, if none is given). rl: returns on the three worlds,
     chain against LSTM, from all populations and runs in --records (the paper's figures 5 and 6);
-    rl-raw: without smoothing. lstm-onset: at which difficulty the LSTM begins to learn. lineage: which
-    member copied which in the given population.
+    rl-raw: without smoothing. lstm-onset: at which difficulty the LSTM begins to learn.
+    lineage: which member copied which in the given population.
     """
 
     name: tyro.conf.Positional[FigureName | FigureOfAgents | FigureOfRuns]
