@@ -1,6 +1,8 @@
 """Packages import in one direction, and only each other's public names."""
 
 import ast
+import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +26,7 @@ MAY_IMPORT = {
     "cli": {"theory", "networks", "envs", "records", "jobs", "streams", "agents", "figures"},
 }
 SOURCE = Path(longpass.__file__).parent
+PAGE = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text()
 
 
 def imported(path: Path) -> set[str]:
@@ -78,6 +81,25 @@ def test_what_is_open_to_all_imports_no_package():
             continue
         packages = {name.split(".")[0] for name in imported(path)} & set(MAY_IMPORT)
         assert not packages, path
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_the_page_has_every_file_of_a_package_and_no_other(package):
+    section = PAGE.partition(f"\n### `{package}`\n")[2].partition("\n#")[0]
+    rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+\.py)`", row)]
+    files = {path.name for path in (SOURCE / package).glob("*.py")} - {"__init__.py"}
+    assert sorted(named) == sorted(files)
+
+
+@pytest.mark.parametrize("command", ["classify", "train", "pbt", "figure rl"])
+def test_the_way_of_the_data_is_short_and_enters_no_package_twice(command):
+    way = PAGE.partition(f"**`longpass {command}`**\n")[2].partition("\n\n**")[0]
+    files = re.findall(r"^\d+\. `(\w+/\w+\.py)`", way.partition("\n## ")[0], re.MULTILINE)
+    assert 5 < len(set(files)) == len(files) <= 15
+    assert all((SOURCE / file).is_file() for file in files), files
+    packages = [package for package, _ in itertools.groupby(file.split("/")[0] for file in files)]
+    assert len(set(packages)) == len(packages), packages
 
 
 @pytest.mark.parametrize(
