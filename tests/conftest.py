@@ -59,10 +59,22 @@ SLOW = (
 )
 
 
+def is_slow(path: Path) -> bool:
+    """Whether all tests of a file are slow."""
+    below = path.relative_to(ROOT / "tests")
+    return any(below.match(pattern) for pattern in SLOW)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import slow files where their tests would be left out."""
+    left_out = config.option.markexpr == "not slow" and is_slow(collection_path)
+    return True if left_out else None
+
+
 def pytest_collection_modifyitems(items):
     """Mark the tests of slow files."""
     for item in items:
-        if any(item.path.relative_to(ROOT / "tests").match(pattern) for pattern in SLOW):
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
 
 

@@ -45,6 +45,7 @@ def test_figure_writes_png_and_svg(capsys, tmp_path, name, shapes, points):
     assert count_shapes(svg, points) >= shapes
 
 
+@pytest.mark.slow
 def test_figures_are_equal_every_time(capsys, tmp_path):
     for folder in ("a", "b"):
         assert run(capsys, "figure", "frequency", "--out", tmp_path / folder)[0] == 0
