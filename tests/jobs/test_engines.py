@@ -48,7 +48,7 @@ def test_every_job_is_done_once_by_workers_that_stay(engine):
     assert {id: one.result for id, one in finished(progress).items()} == {
         index: index**2 for index in range(6)
     }
-    assert sorted({one.job for one in progress}) == work
+    assert {one.job for one in progress} == set(work)
     assert {(one.state, one.fraction) for one in progress} == {
         ("running", 0.0),
         ("running", 0.5),
@@ -183,7 +183,7 @@ def test_a_message_that_is_lost_with_its_node_is_as_a_worker_that_is_lost(addres
         ({"name": "local", "workers": 0}, "workers is 0: it must be at least 1"),
     ],
 )
-def test_bad_input_is_named(options, message):
+def test_bad_input_is_named(unchecked_types, options, message):
     with pytest.raises(ValueError, match=message), make_engine(work=obey, **options):
         pass
 
