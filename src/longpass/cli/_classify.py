@@ -10,7 +10,7 @@ from rich.table import Table
 
 from longpass._json import JsonObject
 from longpass.cli._stopping import StopOnSignal
-from longpass.streams import StreamSettings
+from longpass.streams import LearnerName, StreamSettings, choose_learner
 
 if TYPE_CHECKING:
     from longpass.records import Line, Sink
@@ -29,6 +29,9 @@ class Classify:
     """
 
     settings: StreamSettings
+    learner: LearnerName | None = None
+    """What computes the updates: native code for CPUs (Numba), or JAX. By default native code where
+    there is any; both compute the same, up to rounding."""
     out: Path | None = None
     """Folder of the run: checkpoints (every minute and when stopped) and the record."""
     resume: bool = False
@@ -39,30 +42,33 @@ class Classify:
     def run(self, console: Console) -> JsonObject:
         """Train the network, or continue; what `--json` prints."""
         settings = self.settings.resolved()
+        learner = choose_learner(settings, self.learner)
         if self.resume and self.out is None:
             raise ValueError("resume is set, but out is not: it must name the folder of the run")
         if self.out is None:
-            line = _train_in_memory(settings, console)
+            line = _train_in_memory(settings, learner, console)
         else:
-            line = _train_in_folder(settings, self.out, self.resume, console)
+            line = _train_in_folder(settings, learner, self.out, self.resume, console)
         result = {"command": "classify", **line}
         del result["event"]
         console.print(_table(result))
         return result
 
 
-def _train_in_memory(settings: StreamSettings, console: Console) -> "Line":
+def _train_in_memory(settings: StreamSettings, learner: LearnerName, console: Console) -> "Line":
     from longpass.records import InMemory, provenance
     from longpass.streams import StreamTraining
 
     sink = InMemory()
-    if not _train(StreamTraining([settings]), sink, console):
+    if not _train(StreamTraining([settings], learner=learner), sink, console):
         raise KeyboardInterrupt
     (line,) = sink.lines
     return line | provenance()
 
 
-def _train_in_folder(settings: StreamSettings, out: Path, resume: bool, console: Console) -> "Line":
+def _train_in_folder(
+    settings: StreamSettings, learner: LearnerName, out: Path, resume: bool, console: Console
+) -> "Line":
     from longpass._fields import to_json
     from longpass.records import RunFolder
     from longpass.streams import KIND, StreamTraining, checkpoint_shape
@@ -74,7 +80,7 @@ def _train_in_folder(settings: StreamSettings, out: Path, resume: bool, console:
         checkpoint = folder.load(checkpoint_shape([settings])) if folder.begun else None
         if folder.warning:
             console.print(f"longpass: {folder.warning}", style="yellow", markup=False)
-        training = StreamTraining([settings], checkpoint)
+        training = StreamTraining([settings], checkpoint, learner=learner)
         folder.begin(training)
         if not _train(training, folder, console):
             console.print("stopped; the same command with --resume continues it", soft_wrap=True)

@@ -1,6 +1,7 @@
 """`longpass sweep`, and the live view of any sweep."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from rich.table import Table
 from longpass._json import JsonObject
 from longpass.cli._live import AnyProgress, LiveView, follow, span
 from longpass.jobs import Engine, EngineName
-from longpass.streams import SweepPlan
+from longpass.streams import LearnerName, SweepPlan
 
 if TYPE_CHECKING:
     from longpass.records import Line
@@ -34,6 +35,9 @@ class RunSweep:
     """Folder for the plan and the records."""
     engine: EngineName = "local"
     """Where runs are trained: processes on this machine, or workers on a Ray cluster."""
+    learner: LearnerName | None = None
+    """What computes the updates: native code for CPUs (Numba), or JAX. By default native code where
+    there is any; both compute the same, up to rounding."""
     workers: int | None = None
     """Processes; by default one per core (of the cluster)."""
     address: str | None = None
@@ -48,8 +52,9 @@ class RunSweep:
         from longpass.streams import Sweep, train_group
 
         self.plan.check()
-        with make_engine(self.engine, train_group, self.workers, self.address) as engine:
-            sweep = Sweep(self.plan, self.out)
+        work = functools.partial(train_group, learner=self.learner)
+        with make_engine(self.engine, work, self.workers, self.address) as engine:
+            sweep = Sweep(self.plan, self.out, self.learner)
             return {"command": "sweep", **run_sweep(sweep, engine, console)}
 
 

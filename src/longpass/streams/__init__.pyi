@@ -9,8 +9,10 @@ from ._reference import init_reference as init_reference
 from ._reference import learn_reference as learn_reference
 from ._settings import KIND as KIND
 from ._settings import PAPER_SYMBOLS as PAPER_SYMBOLS
+from ._settings import LearnerName as LearnerName
 from ._settings import StreamSettings as StreamSettings
 from ._settings import TaskName as TaskName
+from ._settings import choose_learner as choose_learner
 from ._stream import NO_LABEL as NO_LABEL
 from ._stream import Cursor as Cursor
 from ._stream import Stream as Stream

@@ -5,7 +5,12 @@ from typing import Annotated
 
 from longpass._fields import Bounds, check_settings
 from longpass.memory import MemoryName
-from longpass.streams._settings import StreamSettings, TaskName
+from longpass.streams._settings import (
+    LearnerName,
+    StreamSettings,
+    TaskName,
+    choose_learner,
+)
 
 # At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large
 # as that of the pools.
@@ -53,8 +58,16 @@ class FixedPlan:
         rate = _LEARNING_RATES.get(memory, settings.learning_rate)
         return dataclasses.replace(settings, learning_rate=rate).resolved()
 
-    def groups(self) -> list[tuple[int, ...]]:
-        """All runs, in groups that are trained together: the seeds of each cell."""
-        return [
-            tuple(range(first, first + self.seeds)) for first in range(0, len(self), self.seeds)
-        ]
+    def groups(self, learner: LearnerName | None = None) -> list[tuple[int, ...]]:
+        """All runs, in groups that are trained together: by JAX, the seeds of each cell.
+
+        **Arguments:**
+
+        - `learner`: what computes the updates. Native code trains runs one by one.
+        """
+        groups: list[tuple[int, ...]] = []
+        for first in range(0, len(self), self.seeds):
+            cell = tuple(range(first, first + self.seeds))
+            native = choose_learner(self.settings(first), learner) == "native"
+            groups += [(i,) for i in cell] if native else [cell]
+        return groups

@@ -1,17 +1,19 @@
 """The arrays of a group of runs: hyper-parameters, initial weights, streams."""
 
+import enum
 import functools
 from collections.abc import Sequence
 from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.typing import DTypeLike
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, PyTree, UInt32
 
-from longpass.streams._flat_weights import flatten_weights
-from longpass.streams._network import make_network, network_shape, remove_rates
+from longpass.streams._flat_weights import WeightLayout, flatten_weights
+from longpass.streams._network import make_network, network_shape, rateless_shape
 from longpass.streams._readout import make_readout
 from longpass.streams._settings import StreamSettings
 from longpass.streams._stream import Cursor, StreamTask, start_stream
@@ -19,10 +21,20 @@ from longpass.streams._tally import init_tally
 from longpass.streams._tasks import make_task
 from longpass.streams._update import GroupHyperParams, GroupShape, Learner
 
-GroupState = tuple[Learner, Cursor]
-"""(Learner, cursors of the streams) of a group: all that changes while it is trained."""
+# Settings that decide what the network is.
+_NETWORK_SETTINGS = (
+    *("task", "memory", "words_seed", "hidden_size", "state_size"),
+    *("pool_size", "num_pools", "viewport_size", "base", "normalise"),
+)
 
 Tree = TypeVar("Tree")
+
+
+class StreamPurpose(enum.IntEnum):
+    """What streams of one seed are for. Purpose 0 is the network's weights."""
+
+    TRAINING = 1
+    HELD_OUT = 2
 
 
 def make_shape(settings: Sequence[StreamSettings]) -> GroupShape:
@@ -54,46 +66,73 @@ def make_hyper(
     )
 
 
-def init_state(
+def init_learners(
     settings: Sequence[StreamSettings], shape: GroupShape, dtype: DTypeLike
-) -> GroupState:
-    """The state of a group before its first update."""
-    learners = stack([_init_learner(one, shape, dtype) for one in settings])
-    return learners, start_training_streams(settings, shape)
+) -> Learner:
+    """The learners of a group before the first update."""
+    return stack([_init_learner(one, shape, dtype) for one in settings])
 
 
-def start_training_streams(settings: Sequence[StreamSettings], shape: GroupShape) -> Cursor:
-    """The streams that a group is trained on: cursors (group, B)."""
-    return _start_streams(settings, shape, 1)
-
-
-def start_held_out_streams(settings: Sequence[StreamSettings], shape: GroupShape) -> Cursor:
-    """Other streams, which accuracy is measured on."""
-    return _start_streams(settings, shape, 2)
+def start_streams(
+    settings: Sequence[StreamSettings], shape: GroupShape, purpose: StreamPurpose
+) -> Cursor:
+    """The streams of a group: cursors (group, B)."""
+    seeds = np.array([one.seed for one in settings], np.uint32)
+    return _start_batches(shape.task, shape.batch_size, seeds, np.uint32(purpose))
 
 
 def stack(trees: Sequence[Tree]) -> Tree:
-    """Pytrees of one structure as one, with a new first axis."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+    """Pytrees of one structure as one of NumPy arrays, with a new first axis."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
 def _init_learner(settings: StreamSettings, shape: GroupShape, dtype: DTypeLike) -> Learner:
-    network = make_network(settings, dtype)
-    readout = make_readout(network, shape.truncation, len(shape.task.alphabet))
-    weights = flatten_weights(network)
+    # Settings that do not matter for the network are left out: runs share the program.
+    alike = StreamSettings(**{name: getattr(settings, name) for name in _NETWORK_SETTINGS})
+    weights = np.asarray(_init_weights(alike, dtype, np.uint32(settings.seed)))
+    moments = jax.eval_shape(optax.adam(settings.learning_rate).init, weights)
     return Learner(
         weights=weights,
-        optimiser=optax.adam(settings.learning_rate).init(weights),
-        memory=readout.initial_state(remove_rates(network), shape.batch_size),
+        # Adam begins with zeros; made by NumPy, they need no program.
+        optimiser=jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), moments),
+        memory=_init_memory(settings, shape, dtype, weights),
         tally=init_tally(len(shape.task.classes), dtype),
     )
 
 
-def _start_streams(settings: Sequence[StreamSettings], shape: GroupShape, purpose: int) -> Cursor:
-    keys = [jax.random.fold_in(jax.random.key(one.seed), purpose) for one in settings]
-    return stack([_start_batch(shape.task, shape.batch_size, key) for key in keys])
+# One program for all operations: one by one, each would be compiled on its own. It runs once, so
+# that compiling it fast is worth more than running it fast.
+@functools.partial(
+    jax.jit,
+    static_argnums=(0, 1),
+    compiler_options={"xla_backend_optimization_level": 0},
+)
+def _init_weights(
+    settings: StreamSettings, dtype: DTypeLike, seed: UInt32[Array, ""]
+) -> Float[Array, " weights"]:
+    return flatten_weights(make_network(settings, dtype, seed))
+
+
+def _init_memory(
+    settings: StreamSettings, shape: GroupShape, dtype: DTypeLike, weights: np.ndarray
+) -> PyTree[np.ndarray]:
+    layout = WeightLayout.of(rateless_shape(settings, dtype))
+    network = network_shape(settings, dtype)
+    readout = make_readout(network, shape.truncation, len(shape.task.alphabet))
+
+    @jax.jit
+    def initial_state(weights: Float[Array, " weights"]) -> PyTree[Array]:
+        return readout.initial_state(layout.build(weights), shape.batch_size)
+
+    return jax.tree.map(np.asarray, initial_state(weights))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _start_batch(task: StreamTask, count: int, key: PRNGKeyArray) -> Cursor:
-    return jax.vmap(functools.partial(start_stream, task))(jax.random.split(key, count))
+def _start_batches(
+    task: StreamTask, count: int, seeds: UInt32[Array, " group"], purpose: UInt32[Array, ""]
+) -> Cursor:
+    def start_batch(seed: UInt32[Array, ""]) -> Cursor:
+        key = jax.random.fold_in(jax.random.key(seed), purpose)
+        return jax.vmap(functools.partial(start_stream, task))(jax.random.split(key, count))
+
+    return jax.vmap(start_batch)(seeds)

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, UInt32
 
 from longpass.memory import PooledMemory, impulse_responses
 from longpass.networks import Classifier, make_classifier
@@ -14,13 +14,16 @@ from longpass.streams._settings import StreamSettings
 from longpass.streams._tasks import make_task
 
 
-def make_network(settings: StreamSettings, dtype: DTypeLike) -> Classifier:
+def make_network(
+    settings: StreamSettings, dtype: DTypeLike, seed: int | UInt32[Array, ""] | None = None
+) -> Classifier:
     """Make the network of a run, with its initial weights.
 
     **Arguments:**
 
     - `settings`: of the run, complete.
     - `dtype`: of the weights.
+    - `seed`: in the place of that in the settings.
     """
     task = make_task(settings.task, settings.words_seed)
     # `make_classifier` has one argument for the size of a pool and of an LSTM, as the paper has D.
@@ -35,7 +38,7 @@ def make_network(settings: StreamSettings, dtype: DTypeLike) -> Classifier:
         hidden_size=settings.hidden_size,
         **options,
         dtype=dtype,
-        key=jax.random.fold_in(jax.random.key(settings.seed), 0),
+        key=jax.random.fold_in(jax.random.key(settings.seed if seed is None else seed), 0),
     )
 
 

@@ -13,7 +13,12 @@ import numpy as np
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
 from longpass.memory import MemoryName, has_pools
-from longpass.streams._settings import StreamSettings, TaskName
+from longpass.streams._settings import (
+    LearnerName,
+    StreamSettings,
+    TaskName,
+    choose_learner,
+)
 
 # The paper's table: sets are drawn from evenly, the two ranges evenly in their logarithm.
 _RANGE = (5e-7, 1e-3)
@@ -24,8 +29,8 @@ _NUM_POOLS = (4, 6, 8, 10, 12)
 _VIEWPORT_SIZES = (4, 6, 10, 16)
 _BASES = (1.5, 2.0, 3.0)
 
-# Runs of one shape are trained together if minibatches are so small that starting an operation
-# takes most of its time; larger ones are faster one by one (docs/classification.md).
+# JAX trains runs of one shape together if minibatches are so small that starting an operation takes
+# most of its time; larger ones are faster one by one (docs/classification.md).
 _SMALL_MINIBATCH = 16  # symbols
 _GROUP_SIZE = 8
 
@@ -125,14 +130,23 @@ class SweepPlan:
         )
         return settings.resolved()
 
-    def groups(self) -> list[tuple[int, ...]]:
-        """All runs, in groups that are trained together; the same every time a sweep starts."""
+    def groups(self, learner: LearnerName | None = None) -> list[tuple[int, ...]]:
+        """All runs, in groups that are trained together.
+
+        **Arguments:**
+
+        - `learner`: what computes the updates. Native code trains runs one by one.
+        """
         groups: list[list[int]] = []
         open_groups: dict[tuple[object, ...], list[int]] = {}
         for i in range(len(self)):
             settings = self.settings(i)
             group = open_groups.get(settings.group_key)
-            if settings.minibatch > _SMALL_MINIBATCH or group is None or len(group) == _GROUP_SIZE:
+            alone = (
+                settings.minibatch > _SMALL_MINIBATCH
+                or choose_learner(settings, learner) == "native"
+            )
+            if alone or group is None or len(group) == _GROUP_SIZE:
                 group = []
                 groups.append(group)
                 open_groups[settings.group_key] = group

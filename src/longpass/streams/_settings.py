@@ -4,6 +4,8 @@ This file does not import JAX: the command line and the driver of a sweep read i
 """
 
 import dataclasses
+import functools
+import importlib.util
 from typing import Annotated, Literal, get_args
 
 from longpass import _checks
@@ -13,6 +15,8 @@ from longpass.memory import MemoryName, Normalise, has_pools
 KIND = "stream"
 """The `kind` of records of sequence classification."""
 TaskName = Literal["two-markers", "three-markers", "subsequences"]
+LearnerName = Literal["jax", "native"]
+"""What computes the updates of a run. Both compute the same, up to rounding."""
 PAPER_SYMBOLS: dict[TaskName, int] = {
     "two-markers": 40_000_000,
     "three-markers": 40_000_000,
@@ -128,6 +132,34 @@ class StreamSettings:
             for field in dataclasses.fields(self)
             if field.name not in _FREE_IN_GROUP
         )
+
+
+def choose_learner(settings: StreamSettings, learner: LearnerName | None = None) -> LearnerName:
+    """The learner of a run: the native one where it can be used.
+
+    **Arguments:**
+
+    - `settings`: of the run.
+    - `learner`: take this one. ValueError if it cannot be used.
+    """
+    if learner is not None:
+        _checks.one_of("learner", learner, get_args(LearnerName))
+    known = settings.memory in ("chain", "parallel", "lstm") and settings.normalise is None
+    if learner == "native" and not known:
+        raise ValueError(
+            "learner is 'native': it must be 'jax' for other memories than chain, parallel and "
+            "lstm, and with normalise"
+        )
+    if learner == "native" and not _numba_is_installed():
+        raise ValueError(
+            "learner is 'native', which needs Numba: it must be 'jax', or install longpass[native]"
+        )
+    return learner or ("native" if known and _numba_is_installed() else "jax")
+
+
+@functools.cache
+def _numba_is_installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
 
 
 def check_words_seed(task: TaskName, words_seed: int | None) -> None:

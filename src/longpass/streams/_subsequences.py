@@ -11,7 +11,7 @@ from collections.abc import Sequence as Words
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, UInt8
 
 from longpass.streams._stream import StreamTask, SymbolSequence, draw_distractors, uniform_int
 
@@ -29,9 +29,7 @@ SHORTEST, LONGEST = (sum(part[i] for part in PARTS) + 2 * SPELT for i in (0, 1))
 
 def make_subsequences_task(words: tuple[Words[str], Words[str]] = WORDS) -> StreamTask:
     """The task with five words for marker X and five for marker Y: 4 classes, such as XY."""
-    places = [[[LETTERS.index(letter) for letter in word] for word in of_one] for of_one in words]
-    # (marker, word, SPELT). A NumPy array, so that making a task does not start JAX.
-    spelt = np.repeat(np.array(places, np.uint8) + np.uint8(DISTRACTOR), HOLD, axis=-1)
+    spelt = spell_words(words)  # a NumPy array, so that making a task does not start JAX
     noise = -(-LONGEST // 16)
 
     def sequence(key: PRNGKeyArray) -> SymbolSequence:
@@ -63,6 +61,12 @@ def make_subsequences_task(words: tuple[Words[str], Words[str]] = WORDS) -> Stre
         longest=LONGEST,
         sequence=sequence,
     )
+
+
+def spell_words(words: tuple[Words[str], Words[str]]) -> UInt8[np.ndarray, "2 words steps"]:
+    """The symbols of the words of each marker, step by step."""
+    places = [[[LETTERS.index(letter) for letter in word] for word in of_one] for of_one in words]
+    return np.repeat(np.array(places, np.uint8) + np.uint8(DISTRACTOR), HOLD, axis=-1)
 
 
 def draw_words(seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

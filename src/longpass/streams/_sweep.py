@@ -19,7 +19,7 @@ from longpass.records import (
     refuse_foreign,
     write_json,
 )
-from longpass.streams._settings import StreamSettings
+from longpass.streams._settings import LearnerName, StreamSettings, choose_learner
 
 PLAN = "plan.json"
 SOLVED = 0.95
@@ -48,8 +48,8 @@ class Plan(Protocol):
         """The settings of run `i`."""
         ...
 
-    def groups(self) -> list[tuple[int, ...]]:
-        """The numbers of all runs, in groups that are trained together."""
+    def groups(self, learner: LearnerName | None = None) -> list[tuple[int, ...]]:
+        """The numbers of all runs, in groups that this learner trains together."""
         ...
 
     def __len__(self) -> int: ...
@@ -59,18 +59,22 @@ class Sweep:
     """The runs of a plan, recorded in a folder as they finish.
 
     The folder has `plan.json`, `records.jsonl` with one result line per run, and a lock. A sweep
-    may be stopped at any moment: the next one in the folder runs only what is not recorded.
+    may be stopped at any moment: the next one in the folder runs only what is not recorded. It may
+    have more runs per cell.
 
     **Arguments:**
 
     - `plan`: which runs there are; a settings dataclass.
     - `out`: the folder; it is made if it is not there.
+    - `learner`: what computes the updates. None: native code where there is any, else JAX.
     """
 
-    def __init__(self, plan: Plan, out: Path):
+    def __init__(self, plan: Plan, out: Path, learner: LearnerName | None = None):
         """ValueError if the plan is not possible, or if the folder holds something else."""
         plan.check()
-        self.plan = plan
+        for i in range(len(plan) if learner == "native" else 0):
+            choose_learner(plan.settings(i), learner)
+        self.plan, self.learner = plan, learner
         self.out = make_folder("out", out)
         self.records = Records(self.out / RECORDS)
         self._claim()
@@ -108,12 +112,13 @@ class Sweep:
 
         **Arguments:**
 
-        - `engine`: runs `train_group`.
+        - `engine`: runs `train_group` with the learner of the sweep.
 
         **Returns:** the progress of jobs, as they run. ValueError if another process runs a sweep
         in the folder.
         """
         with hold_folder(self.out):
+            write_json(self.out / PLAN, to_json(self.plan))
             done = self.done()
             for progress in engine.run(self.remaining()):
                 if progress.result is not None:
@@ -147,13 +152,20 @@ class Sweep:
 
     @functools.cached_property
     def _groups(self) -> list[tuple[int, ...]]:
-        return self.plan.groups()
+        return self.plan.groups(self.learner)
 
     def _claim(self) -> None:
         """Take a new folder, or check that an old one is of this plan."""
         refuse_foreign(self.out, PLAN, "a sweep")
         path, plan = self.out / PLAN, to_json(self.plan)
         if path.exists():
-            check_same_settings(self.out, read_json(path, "a plan"), plan)
+            old = read_json(path, "a plan")
+            check_same_settings(self.out, old, plan, ignore=("runs",))
+            # More runs per cell leave those of the old plan as they are.
+            if plan.get("runs", 0) < old.get("runs", 0):
+                raise ValueError(
+                    f"runs is {plan['runs']}: it must be at least {old['runs']}, as many as the "
+                    f"sweep in {self.out} has"
+                )
         else:
             write_json(path, plan)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
@@ -12,7 +13,7 @@ from longpass.streams._slots import Slots
 SMOOTHING = 0.98
 CRITERION_LENGTH = 2000  # sequences in a row that the criterion of 1997 wants to be right
 CRITERION_ERROR = 0.3  # that every output may have at most, to count as right for it
-CURVE_POINTS = 100
+CURVE_POINTS = 20
 
 
 class TrainingLimits(NamedTuple):
@@ -39,16 +40,17 @@ class Tally(NamedTuple):
 
 def init_tally(classes: int, dtype: DTypeLike) -> Tally:
     """A tally before the first update; the smoothed accuracy begins at chance."""
-    zero, never = jnp.zeros((), jnp.int32), jnp.full((), -1, jnp.int32)
+    # NumPy arrays, so that nothing is compiled.
+    zero, never = np.zeros((), np.int32), np.full((), -1, np.int32)
     return Tally(
         updates=zero,
         sequences=zero,
         right=zero,
-        smoothed=jnp.full((), 1 / classes, dtype),
+        smoothed=np.full((), 1 / classes, dtype),
         streak=zero,
         criterion=never,
         diverged=never,
-        curve=jnp.full(CURVE_POINTS, jnp.nan, dtype),
+        curve=np.full(CURVE_POINTS, np.nan, dtype),
     )
 
 

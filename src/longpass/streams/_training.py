@@ -11,30 +11,18 @@ from jax.typing import DTypeLike
 
 from longpass._fields import to_json
 from longpass.records import Line
-from longpass.streams._flat_weights import WeightLayout
-from longpass.streams._group import (
-    GroupState,
-    init_state,
-    make_hyper,
-    make_shape,
-    stack,
-    start_held_out_streams,
-)
-from longpass.streams._network import rateless_shape
-from longpass.streams._settings import KIND, StreamSettings
-from longpass.streams._stream import Cursor, Stream
+from longpass.streams._group import StreamPurpose, init_learners, make_shape, stack, start_streams
+from longpass.streams._learners import SymbolSource, make_learner
+from longpass.streams._settings import KIND, LearnerName, StreamSettings, choose_learner
+from longpass.streams._stream import Cursor
 from longpass.streams._tally import Tally, TrainingLimits, init_tally
-from longpass.streams._update import (
-    GroupHyperParams,
-    GroupShape,
-    Learner,
-    draw_symbols,
-    learn_stream,
-)
+from longpass.streams._update import Learner
 
 HELD_OUT = 2560  # new sequences that accuracy is measured on, as in 1997
 _NO_LIMIT = np.iinfo(np.int32).max
 
+GroupState = tuple[Learner, Cursor]
+"""(Learner, cursors of the streams) of a group: all that changes while it is trained."""
 Checkpoint = tuple[GroupState, np.float32 | jax.Array]
 """(State of a group, seconds that it was trained for)."""
 
@@ -63,35 +51,6 @@ class Score:
     curve: list[float | None]
 
 
-class SymbolSource:
-    """Draws the symbols of a group block by block, one block ahead of the learner.
-
-    **Arguments:**
-
-    - `shape`: of the group.
-    - `cursors`: where the streams are, of shape (group, B).
-    """
-
-    def __init__(self, shape: GroupShape, cursors: Cursor):
-        self.cursors = cursors
-        """Where the streams are after the last block that was taken."""
-        self._shape = shape
-        self._next: tuple[Cursor, Stream] | None = None
-
-    def take(self) -> Stream:
-        """The next block, of shape (group, steps, B)."""
-        self.draw_ahead()
-        assert self._next is not None
-        self.cursors, stream = self._next
-        self._next = None
-        return stream
-
-    def draw_ahead(self) -> None:
-        """Start drawing the next block, on another core while this one is learned from."""
-        if self._next is None:
-            self._next = draw_symbols(self._shape.task, self._shape.steps, self.cursors)
-
-
 class StreamTraining:
     """Runs of one shape that are trained together (`longpass.records.Training`).
 
@@ -101,6 +60,7 @@ class StreamTraining:
 
     - `settings`: of each run.
     - `checkpoint`: what `StreamTraining.checkpoint` was when training stopped. None: begin.
+    - `learner`: what computes the updates. None: native code where there is any, else JAX.
     - `dtype`: of weights and states.
     - `advance_seconds`: about how long one call of `advance` trains.
     """
@@ -110,24 +70,27 @@ class StreamTraining:
         settings: Sequence[StreamSettings],
         checkpoint: Checkpoint | None = None,
         *,
+        learner: LearnerName | None = None,
         dtype: DTypeLike = jnp.float32,
         advance_seconds: float = 0.5,
     ):
         self._began = time.monotonic()
         self.settings = [one.resolved() for one in settings]
         self.shape = make_shape(self.settings)
-        self._layout = WeightLayout.of(rateless_shape(self.settings[0], dtype))
-        self._hyper = make_hyper(self.settings, self.shape, dtype)
+        self.learner_name = choose_learner(self.settings[0], learner)
+        self._learner = make_learner(self.learner_name, self.settings, self.shape, dtype)
         self._limits = _make_limits(self.total_updates, _NO_LIMIT)
         self._advance_seconds = advance_seconds
         self._seconds_before = 0.0
         if checkpoint is None:
-            state = init_state(self.settings, self.shape, dtype)
+            state = init_learners(self.settings, self.shape, dtype)
+            cursors = self._learner.start_streams(StreamPurpose.TRAINING)
         else:
-            state, seconds = checkpoint
+            (state, cursors), seconds = checkpoint
             self._seconds_before = float(seconds)
-        self.learner, cursors = state
-        self._source = SymbolSource(self.shape, cursors)
+        self.learner = _copy(state)
+        """What changes while runs learn, except the cursors."""
+        self._source = self._learner.make_source(cursors)
 
     @property
     def updates(self) -> int:
@@ -142,8 +105,8 @@ class StreamTraining:
     @property
     def done(self) -> bool:
         """Whether training is complete, or all runs have diverged."""
-        diverged = self.learner.tally.diverged
-        return self.updates >= self.total_updates or bool(jnp.all(diverged >= 0))
+        diverged = np.asarray(self.learner.tally.diverged)
+        return self.updates >= self.total_updates or bool(np.all(diverged >= 0))
 
     @property
     def smoothed_accuracies(self) -> list[float]:
@@ -158,7 +121,7 @@ class StreamTraining:
     @property
     def checkpoint(self) -> Checkpoint:
         """All that changes: a training made with it continues exactly."""
-        return (self.learner, self._source.cursors), np.float32(self.seconds)
+        return (_copy(self.learner), self._source.cursors), np.float32(self.seconds)
 
     def advance(self) -> list[Line]:
         """Train for about `advance_seconds`, at least on one block of minibatches.
@@ -174,7 +137,7 @@ class StreamTraining:
 
     def learn_block(self) -> None:
         """Train on the next block of minibatches."""
-        self.learner = self._learn_block(self.learner, self._source, self._hyper, self._limits)
+        self.learner = self._learn_block(self.learner, self._source, self._limits)
 
     def scores(self) -> list[Score]:
         """Measure what the runs have achieved, on held-out sequences too."""
@@ -197,6 +160,7 @@ class StreamTraining:
                 **dataclasses.asdict(score),
                 "seconds": seconds,
                 "together": len(scores),
+                "learner": self.learner_name,
             }
             for one, score in zip(self.settings, scores, strict=True)
         ]
@@ -205,30 +169,27 @@ class StreamTraining:
         self,
         learner: Learner,
         source: SymbolSource,
-        hyper: GroupHyperParams,
         limits: TrainingLimits,
+        *,
+        frozen: bool = False,
     ) -> Learner:
         stream = source.take()
-        learner = learn_stream(self.shape, self._layout, learner, hyper, stream, limits)
-        source.draw_ahead()
-        return learner
+        return self._learner.learn(learner, stream, limits, frozen=frozen)
 
     def _measure_accuracies(self) -> list[float]:
         """Accuracy of each run on held-out sequences.
 
-        The program is the one that learns, with a learning rate of 0. The memory is not cleared
-        before: in training it never was empty either.
+        It learns on them with a learning rate of 0. The memory is not cleared before: in training
+        it never was empty either.
         """
-        hyper = self._hyper._replace(learning_rate=jnp.zeros_like(self._hyper.learning_rate))
-        # A copy, since the program donates it.
-        learner = jax.tree.map(jnp.copy, self.learner)
+        learner = _copy(self.learner)
         tally = init_tally(len(self.shape.task.classes), learner.tally.smoothed.dtype)
         learner = learner._replace(tally=stack([tally] * len(self.settings)))
-        source = SymbolSource(self.shape, start_held_out_streams(self.settings, self.shape))
+        source = self._learner.make_source(self._learner.start_streams(StreamPurpose.HELD_OUT))
         limits = _make_limits(_NO_LIMIT, HELD_OUT)
-        while int(jnp.min(learner.tally.sequences)) < HELD_OUT:
-            learner = self._learn_block(learner, source, hyper, limits)
-        return (learner.tally.right / HELD_OUT).tolist()
+        while np.min(learner.tally.sequences) < HELD_OUT:
+            learner = self._learn_block(learner, source, limits, frozen=True)
+        return (np.asarray(learner.tally.right) / HELD_OUT).tolist()
 
 
 def checkpoint_shape(
@@ -240,15 +201,18 @@ def checkpoint_shape(
     """
     complete = [one.resolved() for one in settings]
     shape = make_shape(complete)
-    state = jax.eval_shape(lambda: init_state(complete, shape, dtype))
-    return state, np.float32(0)
+    learners = jax.eval_shape(lambda: init_learners(complete, shape, dtype))
+    cursors = jax.eval_shape(lambda: start_streams(complete, shape, StreamPurpose.TRAINING))
+    return (learners, cursors), np.float32(0)
 
 
 def _make_limits(updates: int, counted_sequences: int) -> TrainingLimits:
-    return TrainingLimits(
-        updates=jnp.asarray(updates, jnp.int32),
-        counted_sequences=jnp.asarray(counted_sequences, jnp.int32),
-    )
+    return TrainingLimits(np.int32(updates), np.int32(counted_sequences))
+
+
+def _copy(learner: Learner) -> Learner:
+    """A copy in NumPy arrays: learners change or donate what they are given."""
+    return jax.tree.map(np.array, learner)
 
 
 def _make_score(settings: StreamSettings, tally: Tally, accuracy: float) -> Score:

@@ -1,0 +1,173 @@
+"""The native learner: the same as `learn_stream`, with nothing compiled per network.
+
+It changes the same `Learner`, with NumPy arrays for leaves, so that a run may be begun by one and
+continued by the other. Functions that Numba compiles draw the symbols (`_native_streams.py`) and
+learn from them (`_native_kernels.py`).
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import TypeVar
+
+import jax
+import numpy as np
+from jax.typing import DTypeLike
+from threadpoolctl import ThreadpoolController
+
+from longpass.memory import PooledMemory
+from longpass.streams import _native_kernels as kernels
+from longpass.streams._flat_weights import WeightLayout
+from longpass.streams._group import StreamPurpose
+from longpass.streams._native_streams import (
+    NativeSource,
+    make_native_task,
+    start_native_streams,
+)
+from longpass.streams._network import network_shape, rateless_shape
+from longpass.streams._settings import StreamSettings
+from longpass.streams._stream import Cursor, Stream
+from longpass.streams._tally import Tally, TrainingLimits
+from longpass.streams._update import GroupShape, Learner
+
+# Most updates without a label that weights may lie behind, and weights that are caught up at once.
+_MOST_PENDING = 256
+_TILE = 512
+
+Views = TypeVar("Views", kernels.PoolWeights, kernels.LSTMWeights)
+
+
+class NativeLearner:
+    """Draws symbols and learns from them, run by run (`GroupLearner`).
+
+    **Arguments:**
+
+    - `settings`: of each run, complete; `choose_learner` says which there may be.
+    - `shape`: of the group.
+    - `dtype`: of weights and states.
+    """
+
+    def __init__(self, settings: Sequence[StreamSettings], shape: GroupShape, dtype: DTypeLike):
+        self._settings = settings
+        self._shape = shape
+        self._dtype = np.dtype(dtype)
+        self._task = make_native_task(settings[0].task, settings[0].words_seed)
+        self._shapes = WeightLayout.of(rateless_shape(settings[0], dtype)).shapes
+        self._threads = _blas_threads()
+        self._filters = [_make_filters(one, self._dtype) for one in settings]
+
+    def start_streams(self, purpose: StreamPurpose) -> Cursor:
+        """See `GroupLearner.start_streams`."""
+        seeds = [one.seed for one in self._settings]
+        return start_native_streams(self._task, self._shape.batch_size, seeds, purpose)
+
+    def make_source(self, cursors: Cursor) -> NativeSource:
+        """See `GroupLearner.make_source`."""
+        return NativeSource(self._task, self._shape.steps, cursors)
+
+    def learn(
+        self, learner: Learner, stream: Stream, limits: TrainingLimits, *, frozen: bool = False
+    ) -> Learner:
+        """See `GroupLearner.learn`. The learner is changed in place."""
+        # More threads would only wait for each other: matrices are small.
+        with self._threads.limit(limits=1, user_api="blas"):
+            for n, settings in enumerate(self._settings):
+                one = jax.tree.map(lambda leaf, n=n: leaf[n : n + 1], learner)
+                piece = jax.tree.map(lambda leaf, n=n: leaf[n], stream)
+                rate = 0.0 if frozen else settings.learning_rate
+                self._learn_one(n, one, piece, limits, rate)
+        return learner
+
+    def _learn_one(
+        self, n: int, one: Learner, stream: Stream, limits: TrainingLimits, rate: float
+    ) -> None:
+        """Learn with run `n`, whose arrays have a first axis of 1."""
+        settings, shape = self._settings[n], self._shape
+        moments = one.optimiser[0]
+        weights = one.weights[0]
+        gradient = np.zeros_like(weights)
+        eager = sum(map(np.prod, self._shapes[: _eager_arrays(settings)]))
+        adam = kernels.Adam(
+            weights=weights,
+            gradient=gradient,
+            mu=moments.mu[0],
+            nu=moments.nu[0],
+            alpha=np.empty(_MOST_PENDING, self._dtype),
+            beta=np.empty(_MOST_PENDING, self._dtype),
+            scratch=np.empty((2, _TILE), self._dtype),
+            learning_rate=rate,
+            epsilon=settings.epsilon,
+            eager=int(eager),
+        )
+        tally: Tally = one.tally
+        counts = kernels.Counts(
+            *tally._replace(curve=tally.curve[0]),
+            limit=int(limits.updates),
+            counted=int(limits.counted_sequences),
+        )
+        piece = kernels.Symbols(
+            *stream,
+            clear=shape.clear_state,
+            truncation=shape.truncation,
+            segment=-(-shape.truncation // shape.segments),
+        )
+        count, filters = int(moments.count[0]), self._filters[n]
+        if filters is None:
+            vectors = (weights, moments.mu[0], moments.nu[0])
+            shapes = _transpose_gates(vectors, self._shapes)
+            w, g = (_make_views(kernels.LSTMWeights, of, shapes) for of in (weights, gradient))
+            hidden, cell = (leaf[0] for leaf in one.memory)
+            count = kernels.learn_lstm(w, g, adam, counts, piece, hidden, cell, count)
+            _transpose_gates(vectors, shapes)
+        else:
+            w, g = (
+                _make_views(kernels.PoolWeights, of, self._shapes) for of in (weights, gradient)
+            )
+            pools = one.memory.reshape(one.memory.shape[1], -1)
+            count = kernels.learn_pools(w, g, adam, counts, piece, filters, pools, count)
+        moments.count[0] = count
+
+
+@functools.cache
+def _blas_threads() -> ThreadpoolController:
+    # Numba's products are those of SciPy's BLAS, which must be loaded to be found.
+    import scipy.linalg.cython_blas  # noqa: F401
+
+    return ThreadpoolController()
+
+
+def _make_filters(settings: StreamSettings, dtype: np.dtype) -> "kernels.Filters | None":
+    memory = network_shape(settings, dtype).memory
+    if not isinstance(memory, PooledMemory):
+        return None
+    assert memory.gradient_pools == 1, "the kernels pass gradients through pool 1 alone"
+    rates, gains = np.array(memory.filter.rates), np.array(memory.filter.gains)
+    chained = memory.filter.wiring == "chain"
+    return kernels.Filters((1 - rates).astype(dtype), gains.astype(dtype), chained)
+
+
+def _eager_arrays(settings: StreamSettings) -> int:
+    """How many of a network's first arrays write into its memory: needed in every minibatch."""
+    return {"chain": 1, "parallel": 3, "lstm": 3}[settings.memory]
+
+
+def _make_views(cls: type[Views], vector: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Views:
+    """The arrays of a network as views of a vector; arrays that it does not have are empty."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = np.split(vector, ends[:-1])
+    arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    if cls is kernels.PoolWeights and len(arrays) == len(cls._fields) - 2:
+        arrays = [vector[:0].reshape(0, 0), vector[:0], *arrays]
+    return cls(*arrays)
+
+
+def _transpose_gates(
+    vectors: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """Transpose the first two arrays of an LSTM where they lie. **Returns:** the new shapes."""
+    begin = 0
+    for rows, columns in shapes[:2]:
+        end = begin + rows * columns
+        for vector in vectors:
+            vector[begin:end] = vector[begin:end].reshape(rows, columns).T.ravel()
+        begin = end
+    return [shapes[0][::-1], shapes[1][::-1], *shapes[2:]]
