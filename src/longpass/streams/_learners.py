@@ -1,7 +1,7 @@
 """What computes the updates of a group: a program that JAX compiles, or native code."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from longpass.streams._tally import TrainingLimits
 from longpass.streams._update import GroupShape, Learner, draw_symbols, learn_stream
 
 
+@runtime_checkable
 class SymbolSource(Protocol):
     """Draws the symbols of a group block by block."""
 
@@ -29,6 +30,7 @@ class SymbolSource(Protocol):
         ...
 
 
+@runtime_checkable
 class GroupLearner(Protocol):
     """Draws symbols and learns from them, minibatch by minibatch, for all runs of a group."""
 

@@ -5,20 +5,21 @@ per shape: pools take 2 operations per unit and step; a minibatch without labels
 pass, and only the streams that have a label take part in one; and while the gradient is 0, weights
 that nothing reads are left alone (`_catch_up`).
 
-All compiled functions are in this one file: Numba's cache on disk looks at the time stamp of the
-file of a function, not at those of the functions that it calls.
+All compiled functions that call each other are in this one file, see `compile_native`.
 
 In shapes: T steps, B streams, S labels (slots), A symbols in the alphabet, C classes, k pools of
 size D, V units of a viewport, M of the hidden layer, H of the LSTM.
 """
 
+import inspect
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from longpass.streams._numba import ARITHMETIC, compile_native
 from longpass.streams._tally import CRITERION_ERROR, CRITERION_LENGTH, SMOOTHING
 
 B1, B2 = 0.9, 0.999  # of Adam
@@ -32,14 +33,6 @@ _MOST_ROWS = 64
 _GRADIENT_ROWS = 512  # of one product of their backward pass
 # Units of pools that are run together: what the fastest cache holds.
 _POOL_UNITS = 6000
-
-# Of fast arithmetic all but the assumption that numbers are finite: runs may diverge, and that must
-# be seen. Checks for divisors of 0 would keep loops from being vectorised.
-_OPTIONS: dict[str, Any] = {
-    "fastmath": {"contract", "reassoc", "arcp", "afn", "nsz"},
-    "error_model": "numpy",
-}
-_compile = njit(cache=True, nogil=True, **_OPTIONS)
 
 
 class Adam(NamedTuple):
@@ -130,7 +123,7 @@ def _tanh(x):
     return math.tanh(x)
 
 
-@overload(_tanh, jit_options=_OPTIONS)
+@overload(_tanh, jit_options=ARITHMETIC)
 def _compile_tanh(x):
     if x != types.float32:
         return lambda x: math.tanh(x)
@@ -153,16 +146,16 @@ def _compile_tanh(x):
         q = q * s + np.float32(4.89352518554385e-03)
         return x * p / q
 
-    return rational
+    return inspect.unwrap(rational)
 
 
-@_compile
+@compile_native
 def _relu(x, zero):
     """ReLU. What is not a number stays that, so that divergence is seen."""
     return zero if x <= zero else x
 
 
-@_compile
+@compile_native
 def _find_slots(piece, first, slot_of, found, time, stream):
     """Number the labels of the minibatch at `first`, in the order of `_slots.py`.
 
@@ -191,13 +184,13 @@ def _find_slots(piece, first, slot_of, found, time, stream):
     return count
 
 
-@_compile
+@compile_native
 def _corrections(count):
     """1 - B1^count and 1 - B2^count."""
     return 1 - B1**count, 1 - B2**count
 
 
-@_compile
+@compile_native
 def _step_weights(adam, low, high, count, learned):
     """Update number `count` of Adam of the weights from `low` to `high`.
 
@@ -233,7 +226,7 @@ def _step_weights(adam, low, high, count, learned):
             weights[i] -= scale * m / (np.sqrt(v) * root + epsilon)
 
 
-@_compile
+@compile_native
 def _catch_up(adam, count, pending):
     """Make up for `pending` updates of the lazy weights with a gradient of 0, after `count`.
 
@@ -271,7 +264,7 @@ def _catch_up(adam, count, pending):
             vs[i] = zero if v < tiny_square else v
 
 
-@_compile
+@compile_native
 def _finish_minibatch(adam, counts, count, pending, learned):
     """Update the weights for the `count`-th time, and the tally.
 
@@ -294,7 +287,7 @@ def _finish_minibatch(adam, counts, count, pending, learned):
     return pending
 
 
-@_compile
+@compile_native
 def _judge(logits, label, share, slope):
     """The loss at a slot, and its slope by the logits times `share`.
 
@@ -316,7 +309,7 @@ def _judge(logits, label, share, slope):
     return loss, best == label, sure
 
 
-@_compile
+@compile_native
 def _count_result(counts, right, sure):
     """Count one sequence."""
     counts.sequences[0] += 1
@@ -328,7 +321,7 @@ def _count_result(counts, right, sure):
         counts.criterion[0] = counts.sequences[0]
 
 
-@_compile
+@compile_native
 def _count_results(counts, slots, losses, right, sure):
     """Count the results of a minibatch in the order of its slots."""
     total = losses.dtype.type(0)
@@ -339,7 +332,7 @@ def _count_results(counts, slots, losses, right, sure):
         counts.diverged[0] = counts.updates[0]
 
 
-@_compile
+@compile_native
 def _apply_layer(weight, bias, inputs, outputs):
     """`outputs` = `weight` @ `inputs` + `bias`."""
     for m in range(weight.shape[0]):
@@ -349,7 +342,7 @@ def _apply_layer(weight, bias, inputs, outputs):
         outputs[m] = total
 
 
-@_compile
+@compile_native
 def _reverse_layer(weight, inputs, slope, weight_slope, bias_slope, input_slope):
     """Add the gradients of a layer, given the slope by its outputs; `input_slope` is set."""
     input_slope[:] = 0
@@ -362,7 +355,7 @@ def _reverse_layer(weight, inputs, slope, weight_slope, bias_slope, input_slope)
                 input_slope[i] += s * weight[m, i]
 
 
-@_compile
+@compile_native
 def _write_symbols(w, inputs, written):
     """What each symbol is to the memory, (A, input), and what it writes into pool 1, (A, D)."""
     embedded = w.embedding.size > 0
@@ -380,7 +373,7 @@ def _write_symbols(w, inputs, written):
                 written[a, d] = w.write[d, a]
 
 
-@_compile
+@compile_native
 def _run_pools(piece, first, filters, state, written, drive, slot_of, contents):
     """Run all pools, (k, B * D), over a minibatch; keep those at slots in `contents` (S, k, D)."""
     length, batch = slot_of.shape
@@ -415,7 +408,7 @@ def _run_pools(piece, first, filters, state, written, drive, slot_of, contents):
                     contents[s] = state[:, b * size : (b + 1) * size]
 
 
-@_compile
+@compile_native
 def _read_pools(w, contents, symbol, inputs, seen, out, logits):
     """Viewports, summariser and logits at one slot; `contents` are (k, D)."""
     k, V, D = w.viewports.shape
@@ -440,7 +433,7 @@ def _read_pools(w, contents, symbol, inputs, seen, out, logits):
     _apply_layer(w.logits, w.logits_bias, out, logits)
 
 
-@_compile
+@compile_native
 def _reverse_pools(w, g, contents, symbol, inputs, seen, out, slope, out_slope, seen_slope, first):
     """Add the gradients of `_read_pools`; `first` is set to the slope by pool 1.
 
@@ -468,7 +461,7 @@ def _reverse_pools(w, g, contents, symbol, inputs, seen, out, slope, out_slope, 
                         first[d] += s * w.viewports[0, v, d]
 
 
-@_compile
+@compile_native
 def _reverse_input(w, g, symbol, inputs, seen_slope, input_slope):
     """Add the gradients of the input's viewport; `input_slope` (A, input) is added to."""
     for v in range(w.input_viewport.shape[0]):
@@ -482,7 +475,7 @@ def _reverse_input(w, g, symbol, inputs, seen_slope, input_slope):
                 g.input_viewport[v, symbol] += s
 
 
-@_compile
+@compile_native
 def _reverse_first_pool(piece, first, t, b, keep, slope, written_slope, weight):
     """Add to the slopes by what symbols write: each of this minibatch is in pool 1 at a slot."""
     weight[:] = 0
@@ -498,7 +491,7 @@ def _reverse_first_pool(piece, first, t, b, keep, slope, written_slope, weight):
                 written_slope[a, d] += weight[a] * slope[d]
 
 
-@_compile
+@compile_native
 def _reverse_write(w, g, inputs, written_slope, input_slope):
     """Add the gradients of `_write_symbols`."""
     for a in range(written_slope.shape[0]):
@@ -516,7 +509,7 @@ def _reverse_write(w, g, inputs, written_slope, input_slope):
                 g.write[d, a] += written_slope[a, d]
 
 
-@_compile
+@compile_native
 def learn_pools(w, g, adam, counts, piece, filters, state, count):
     """Learn from a piece of the streams, minibatch by minibatch, with pools.
 
@@ -605,7 +598,7 @@ def learn_pools(w, g, adam, counts, piece, filters, state, count):
     return count
 
 
-@_compile
+@compile_native
 def _run_gates(z, table, symbols, hidden, cell, cell_tanh):
     """One step of an LSTM: `z` (rows, 4H), the recurrent part, is replaced by the gates."""
     rows, size = hidden.shape
@@ -628,7 +621,7 @@ def _run_gates(z, table, symbols, hidden, cell, cell_tanh):
             h[j] = leave[j] * tanhs[j]
 
 
-@_compile
+@compile_native
 def _reverse_gates(gates, cell_tanh, cell_before, hidden_slope, cell_slope, slope):
     """The slopes of one row by its gates, (4H,), and by its cell before the step."""
     size = len(cell_tanh)
@@ -657,7 +650,7 @@ def _reverse_gates(gates, cell_tanh, cell_before, hidden_slope, cell_slope, slop
         cell_slope[j] *= forget[j]
 
 
-@_compile
+@compile_native
 def _reverse_steps(back, g, piece, first, begin, rows, history, slot_of, hidden_slope, scratch):
     """Add the gradients of the LSTM over a minibatch of the streams from `begin`.
 
@@ -720,7 +713,7 @@ def _reverse_steps(back, g, piece, first, begin, rows, history, slot_of, hidden_
             filled = 0
 
 
-@_compile
+@compile_native
 def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
     """Learn from a piece of the streams, minibatch by minibatch, with an LSTM.
 

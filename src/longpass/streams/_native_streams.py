@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from numba import njit
 
 from longpass.streams import _subsequences as subsequences
 from longpass.streams import _temporal_order as temporal_order
+from longpass.streams._numba import compile_native
 from longpass.streams._settings import TaskName
 from longpass.streams._stream import NO_LABEL, Cursor, Stream
 
-_compile = njit(cache=True, nogil=True)
 _MASK = np.uint64(0xFFFFFFFF)
 _PARITY = np.uint64(0x1BD11BDA)
 _ROTATIONS = np.array([[13, 15, 26, 6], [17, 29, 16, 24]], np.uint64)
@@ -122,7 +121,7 @@ def start_native_streams(
     return Cursor(jax.random.wrap_key_data(words), np.zeros(shape, np.int32), places)
 
 
-@_compile
+@compile_native
 def _hash(first, second, high, low):
     """Threefry with 20 rounds: two words from a key of two words and a count of two words."""
     first, second = np.uint64(first), np.uint64(second)
@@ -138,20 +137,20 @@ def _hash(first, second, high, low):
     return x, y
 
 
-@_compile
+@compile_native
 def _draw_word(first, second, index):
     """Word `index` of `jax.random.bits(key, (n,), uint32)`."""
     x, y = _hash(first, second, 0, index)
     return x ^ y
 
 
-@_compile
+@compile_native
 def _draw_below(first, second, index, bound):
     """A random integer below `bound` (`uniform_int`)."""
     return int(_draw_word(first, second, index) % np.uint64(bound))
 
 
-@_compile
+@compile_native
 def _draw_sequence(task, first, second, symbols):
     """Draw the sequence of a key into `symbols`. **Returns:** (length, label)."""
     noise = -(-task.longest // 16)
@@ -165,7 +164,7 @@ def _draw_sequence(task, first, second, symbols):
     return _place_markers(task, first, second, noise, symbols)
 
 
-@_compile
+@compile_native
 def _place_markers(task, first, second, noise, symbols):
     """The rest of a sequence of `make_temporal_order_task`."""
     markers = task.ranges.shape[0]
@@ -180,7 +179,7 @@ def _place_markers(task, first, second, noise, symbols):
     return length, label
 
 
-@_compile
+@compile_native
 def _place_words(task, first, second, noise, symbols):
     """The rest of a sequence of `make_subsequences_task`."""
     label = _draw_below(first, second, noise, 4)
@@ -200,7 +199,7 @@ def _place_words(task, first, second, noise, symbols):
     return length, label
 
 
-@_compile
+@compile_native
 def _read_streams(task, words, numbers, places, symbols, labels, starts):
     """Read the next steps of all streams of a run; numbers and places are moved on."""
     sequence = np.empty(task.longest, np.int64)
@@ -224,7 +223,7 @@ def _read_streams(task, words, numbers, places, symbols, labels, starts):
                 places[b] = 0
 
 
-@_compile
+@compile_native
 def _start_streams(task, seed, purpose, words, places):
     """Keys (B, 2) and first places (B,) of the streams of a run."""
     sequence = np.empty(task.longest, np.int64)
