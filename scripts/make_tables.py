@@ -22,7 +22,7 @@ from longpass.agents import (
     PopulationSettings,
     default_words,
 )
-from longpass.streams import StreamSettings, SweepPlan
+from longpass.streams import SOLVED, StreamSettings, SweepPlan
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -111,6 +111,26 @@ def distinct_pools_table() -> str:
     return make_pair_table("distinct pools", some, "distinct", 1)
 
 
+def solved_table() -> str:
+    """How many cells a linear reader solves, by task and noise."""
+    cells = read_reader()
+    noises = list(dict.fromkeys(cell["noise"] for cell in cells))
+    rows = [f"| task | {' | '.join(f'noise {noise}' for noise in noises)} |"]
+    rows.append("|---|" + "---|" * len(noises))
+    for task in dict.fromkeys(cell["task"] for cell in cells):
+        pairs = []
+        for noise in noises:
+            solved = [
+                cell["wiring"]
+                for cell in cells
+                if (cell["task"], cell["noise"]) == (task, noise)
+                and float(cell["accuracy"]) >= SOLVED
+            ]
+            pairs.append(f"{solved.count('chain')} / {solved.count('parallel')}")
+        rows.append(f"| {task} | {' | '.join(pairs)} |")
+    return "\n".join(rows)
+
+
 def _in_words(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
@@ -124,6 +144,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "classification.md": {
         "<!-- settings of a run -->": functools.partial(plain_table, StreamSettings),
+        "<!-- cells that a linear reader solves -->": solved_table,
         "<!-- linear reader -->": reader_tables,
         "<!-- distinct pools -->": distinct_pools_table,
         "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),

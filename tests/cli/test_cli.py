@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from longpass import streams
 from longpass.figures import impulse, linear_reader, memory_trace
 from tests.helpers import count_shapes, run, run_longpass
 
@@ -121,6 +122,26 @@ def test_memory_trace_tells_anagrams_apart_by_several_pools():
     after = relative[30:100]
     assert after[:, -1].min() < 0.1
     assert np.all(after.max(axis=1) > 0.02)
+
+
+@pytest.mark.slow
+def test_linear_reader_is_given_whole_sequences_newest_last():
+    task = streams.make_task("subsequences")
+    settings = linear_reader.Settings(streams=6, sequences=10)
+    symbols, labels = linear_reader.draw_sequences(task, settings)
+    assert symbols.shape == (6, 10, task.longest)
+    for sequence, label in zip(symbols.reshape(60, -1), labels.ravel(), strict=True):
+        text = "".join(task.alphabet[symbol] for symbol in sequence[sequence >= 0])
+        assert text.startswith("EEE")
+        assert text.endswith("BBB")
+        assert task.shortest <= len(text) <= task.longest
+        found = sorted(
+            (text.index(spelt), marker)
+            for marker, words in zip("XY", streams.WORDS, strict=True)
+            for spelt in ("".join(letter * streams.HOLD for letter in word) for word in words)
+            if spelt in text
+        )
+        assert {marker for _, marker in found} == set(task.classes[label])
 
 
 @pytest.mark.slow

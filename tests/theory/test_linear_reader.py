@@ -178,6 +178,7 @@ def test_bad_symbols_are_named(unchecked_types, symbols, settings, message):
         (np.array([0, 0, 0, 1, 1, 1]), 0.1, "labels has the classes"),
         (np.array([0, 1, -1, 0, 1, 0]), 0.1, "labels has the classes"),
         (np.zeros(5, int), 0.1, "labels"),
+        (np.tile([0, 1], 3), 0.1, "contents has 6 samples of 6 numbers"),
         (np.tile([0, 1], 3), -0.1, "noise is -0.1"),
     ],
 )

@@ -108,9 +108,11 @@ def draw(out: Path, settings: Settings | None = None) -> list[Path]:
     settings = settings or Settings()
     cells = measure(settings)
     with _style.styled():
-        figure = _style.new(11.5, 1.15 * len(settings.noises) + 1.1)
+        figure = _style.new(11.5, 1.1 * len(settings.noises) + 1.0)
         panels = list(itertools.product(TASKS, WIRINGS))
-        axes = figure.subplots(len(settings.noises), len(panels), squeeze=False)
+        axes = figure.subplots(
+            len(settings.noises), len(panels), sharex=True, sharey=True, squeeze=False
+        )
         for row, noise in zip(axes, settings.noises, strict=True):
             for ax, (task, wiring) in zip(row, panels, strict=True):
                 here = [
@@ -121,15 +123,19 @@ def draw(out: Path, settings: Settings | None = None) -> list[Path]:
                 image = _panel(ax, here, settings)
             row[0].set_ylabel(f"{_name_noise(noise)}\nbase")
         for above, below, (task, wiring) in zip(axes[0], axes[-1], panels, strict=True):
-            above.set_title(f"{TASKS[task][0]}:\n{wiring} (chance {TASKS[task][1]:.3g})")
+            title, chance = TASKS[task]
+            # The task's name stands over both of its panels.
+            name = f"{title} (chance {chance:.3g})" if wiring == WIRINGS[0] else ""
+            above.set_title(f"{name}\n{wiring}")
             below.set_xlabel("number of pools")
-        figure.colorbar(image, ax=axes, fraction=0.012, pad=0.01, label="accuracy")
+        label = "accuracy of a linear reader"
+        figure.colorbar(image, ax=axes, fraction=0.012, pad=0.01, label=label)
         paths = _style.save(figure, out, NAME)
     return [*paths, _write(cells, Path(out) / f"{NAME}.csv")]
 
 
 def _name_noise(noise: float) -> str:
-    return f"noise {noise:g}" if noise else "rounding only"
+    return f"noise {noise:g}" if noise else "no noise"
 
 
 def _panel(ax: Axes, cells: list[Cell], settings: Settings) -> AxesImage:

@@ -102,6 +102,11 @@ def measure_linear_reader(
             f"labels has the classes {np.unique(labels[:half]).tolist()} in its first half: it "
             f"must have all from 0 to {max(int(classes[-1]), 1)} there"
         )
+    if half < contents[0].size:
+        raise ValueError(
+            f"contents has {len(labels)} samples of {contents[0].size} numbers: it must have at "
+            f"least twice as many samples as numbers"
+        )
     scale = np.sqrt(np.mean(np.var(contents[:half], axis=0), axis=-1, keepdims=True))
     scaled = (contents - contents[:half].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     scaled = scaled.reshape(len(labels), -1)
@@ -155,10 +160,10 @@ def _fit(
     means = np.stack([contents[labels == one].mean(axis=0) for one in range(classes)])
     # Singular values of the samples: a covariance would square them, and lose half the digits.
     triangle = np.linalg.qr(contents - means[labels], mode="r")
-    _, gains, right = np.linalg.svd(triangle, full_matrices=False)
-    keep = gains > gains[0] * np.finfo(np.float64).eps * max(contents.shape)
-    right = right[keep]
-    variances = gains[keep] ** 2 / max(len(labels) - classes, 1)
+    _, gains, right = np.linalg.svd(triangle)
+    # What does not vary within classes is known up to rounding.
+    rounding = max(gains[0], 1.0) * np.finfo(np.float64).eps * max(contents.shape)
+    variances = np.maximum(gains, rounding) ** 2 / max(len(labels) - classes, 1)
     weights = right.T @ ((right @ means.T) / (variances + noise**2)[:, None])
     return weights, -0.5 * np.sum(means.T * weights, axis=0)
 
