@@ -13,7 +13,6 @@ from pathlib import Path
 import jax
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.image import AxesImage
 
 from longpass import streams, theory
 from longpass.figures import _style
@@ -120,7 +119,7 @@ def draw(out: Path, settings: Settings | None = None) -> list[Path]:
                     for cell in cells
                     if (cell.task, cell.wiring, cell.noise) == (task, wiring, noise)
                 ]
-                image = _panel(ax, here, settings)
+                _panel(ax, here, settings)
             row[0].set_ylabel(f"{_name_noise(noise)}\nbase")
         for above, below, (task, wiring) in zip(axes[0], axes[-1], panels, strict=True):
             title, chance = TASKS[task]
@@ -129,6 +128,7 @@ def draw(out: Path, settings: Settings | None = None) -> list[Path]:
             above.set_title(f"{name}\n{wiring}")
             below.set_xlabel("number of pools")
         label = "accuracy of a linear reader"
+        image = axes[0, 0].images[0]  # all have the same colours
         figure.colorbar(image, ax=axes, fraction=0.012, pad=0.01, label=label)
         paths = _style.save(figure, out, NAME)
     return [*paths, _write(cells, Path(out) / f"{NAME}.csv")]
@@ -138,20 +138,19 @@ def _name_noise(noise: float) -> str:
     return f"noise {noise:g}" if noise else "no noise"
 
 
-def _panel(ax: Axes, cells: list[Cell], settings: Settings) -> AxesImage:
+def _panel(ax: Axes, cells: list[Cell], settings: Settings) -> None:
     table = np.full((len(settings.bases), len(settings.pools)), np.nan)
     for cell in cells:
-        place = settings.bases.index(cell.base), settings.pools.index(cell.pools)
-        table[place] = cell.accuracy
+        row, column = settings.bases.index(cell.base), settings.pools.index(cell.pools)
+        table[row, column] = cell.accuracy
         # White on dark cells.
         colour = "white" if cell.accuracy < 0.6 else "black"
-        ax.text(*place[::-1], f"{cell.accuracy:.2f}", ha="center", va="center", color=colour)
-    image = ax.imshow(table, cmap="viridis", aspect="auto", vmin=0, vmax=1)
+        ax.text(column, row, f"{cell.accuracy:.2f}", ha="center", va="center", color=colour)
+    ax.imshow(table, cmap="viridis", aspect="auto", vmin=0, vmax=1)
     ax.set_xticks(range(len(settings.pools)), [str(pools) for pools in settings.pools])
     ax.set_yticks(range(len(settings.bases)), [f"{base:g}" for base in settings.bases])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return image
 
 
 def _write(cells: list[Cell], path: Path) -> Path:

@@ -17,6 +17,9 @@ from longpass import _checks
 from longpass._rates import Rates
 from longpass.theory._filters import Wiring, impulse_response, transition
 
+# How often noise is drawn for each sample that is measured.
+_DRAWS = 8
+
 
 def fill_pools(
     symbols: Integer[np.ndarray, "streams sequences length"],
@@ -112,8 +115,8 @@ def measure_linear_reader(
     scaled = scaled.reshape(len(labels), -1)
     weights, offsets = _fit(scaled[:half], labels[:half], len(classes), noise)
     scores = scaled[half:] @ weights + offsets
-    scores += noise * _project_white_noise(weights, len(scores), np.random.default_rng(seed))
-    right = scores.argmax(axis=1) == labels[half:]
+    disturbances = noise * _project_white_noise(weights, (_DRAWS, len(scores)), seed)
+    right = np.mean((scores + disturbances).argmax(axis=-1) == labels[half:], axis=0)
     return float(right.mean()), float(right.std() / np.sqrt(len(right)))
 
 
@@ -168,12 +171,11 @@ def _fit(
     return weights, -0.5 * np.sum(means.T * weights, axis=0)
 
 
-def _project_white_noise(
-    weights: np.ndarray, samples: int, generator: np.random.Generator
-) -> np.ndarray:
-    """White noise of deviation 1 on features, as it appears in the scores (samples, classes).
+def _project_white_noise(weights: np.ndarray, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """White noise of deviation 1 on features, as it appears in the scores (*shape, classes).
 
     Drawn in the few directions that the weights read.
     """
     _, gains, right = np.linalg.svd(weights, full_matrices=False)
-    return generator.normal(size=(samples, len(gains))) @ (gains[:, None] * right)
+    drawn = np.random.default_rng(seed).normal(size=(*shape, len(gains)))
+    return drawn @ (gains[:, None] * right)
