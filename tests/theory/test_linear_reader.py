@@ -98,11 +98,24 @@ def test_two_normal_classes_are_told_apart_as_the_normal_integral_says(noise, di
         assert error == pytest.approx(binomial, rel=0.1)
 
 
+def test_of_several_normal_classes_it_is_the_rule_of_bayes():
+    """A common covariance and equal priors: the nearest mean, in units of the deviation."""
+    generator = np.random.default_rng(0)
+    means = np.array([[0.0, 0.0], [4.0, 2.0], [8.0, 0.0], [12.0, 2.0]])
+    labels = generator.integers(0, 4, 40_000)
+    whitened = means[labels] + generator.normal(size=(40_000, 2))
+    nearest = np.linalg.norm(whitened[:, None] - means, axis=-1).argmin(axis=1)
+    expected = np.mean((nearest == labels)[20_000:])
+    contents = whitened @ np.array([[1.0, 0.0], [3.0, 0.1]])
+    accuracy, _ = theory.measure_linear_reader(contents[:, :, None], labels, noise=0.0)
+    assert accuracy == pytest.approx(expected, abs=1e-3)
+
+
 def test_a_reader_uses_what_pools_have_in_common():
     """A second pool that holds the noise of the first: their difference is the class."""
     generator = np.random.default_rng(0)
     labels = generator.integers(0, 3, 20_000)
-    shared = 100 * generator.normal(size=20_000)
+    shared = 1e5 * generator.normal(size=20_000)
     contents = np.stack([shared + labels, shared], axis=1)[:, :, None]
     exact, _ = theory.measure_linear_reader(contents, labels, noise=0.0)
     noisy, _ = theory.measure_linear_reader(contents, labels, noise=0.1)
