@@ -1,10 +1,14 @@
-"""Write the tables of settings into the documentation, between their markers.
+"""Write the tables of settings and of the linear reader into the documentation.
+
+Each stands between its markers. The linear reader's are made from the CSV of its figure.
 
 python scripts/make_tables.py          # write
 python scripts/make_tables.py --check  # exit with 1 if a page would change
 """
 
+import csv
 import functools
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +22,11 @@ from longpass.agents import (
     PopulationSettings,
     default_words,
 )
-from longpass.streams import StreamSettings, SweepPlan
+from longpass.streams import SOLVED, StreamSettings, SweepPlan
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+READER = ROOT / "results" / "figures" / "linear-reader.csv"
 END = "<!-- end -->"
 
 
@@ -50,6 +56,81 @@ def plain_table(cls: type) -> str:
     return make_table(cls, lambda name: _in_words(getattr(cls(), name)))
 
 
+def read_reader() -> list[dict[str, str]]:
+    """The cells of the linear reader's figure."""
+    with READER.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def make_pair_table(title: str, cells: list[dict[str, str]], column: str, digits: int) -> str:
+    """A table of the linear reader's cells, with chain / parallel in each place.
+
+    **Arguments:**
+
+    - `title`: of the first column.
+    - `cells`: of one task.
+    - `column`: what is shown of a cell.
+    - `digits`: after the point.
+    """
+    noises, bases, pools = (
+        list(dict.fromkeys(cell[name] for cell in cells)) for name in ("noise", "base", "pools")
+    )
+    shown = {
+        (
+            cell["noise"],
+            cell["base"],
+            cell["pools"],
+            cell["wiring"],
+        ): f"{float(cell[column]):.{digits}f}"
+        for cell in cells
+    }
+    rows = [f"| {title} | base | {' | '.join(f'{n} pools' for n in pools)} |"]
+    rows.append("|---|---|" + "---|" * len(pools))
+    for noise, base in itertools.product(noises, bases):
+        pairs = [
+            f"{shown[noise, base, n, 'chain']} / {shown[noise, base, n, 'parallel']}" for n in pools
+        ]
+        rows.append(f"| noise {noise} | {base} | {' | '.join(pairs)} |")
+    return "\n".join(rows)
+
+
+def reader_tables() -> str:
+    """The accuracies of linear readers, one table per task."""
+    cells = read_reader()
+    return "\n\n".join(
+        make_pair_table(task, [cell for cell in cells if cell["task"] == task], "accuracy", 2)
+        for task in dict.fromkeys(cell["task"] for cell in cells)
+    )
+
+
+def distinct_pools_table() -> str:
+    """How many pools a reader can tell apart: the same for all tasks, and all where no noise is."""
+    cells = read_reader()
+    task = cells[0]["task"]
+    some = [cell for cell in cells if cell["task"] == task and float(cell["noise"]) > 0]
+    return make_pair_table("distinct pools", some, "distinct", 1)
+
+
+def solved_table() -> str:
+    """How many cells a linear reader solves, by task and noise."""
+    cells = read_reader()
+    noises = list(dict.fromkeys(cell["noise"] for cell in cells))
+    rows = [f"| task | {' | '.join(f'noise {noise}' for noise in noises)} |"]
+    rows.append("|---|" + "---|" * len(noises))
+    for task in dict.fromkeys(cell["task"] for cell in cells):
+        pairs = []
+        for noise in noises:
+            solved = [
+                cell["wiring"]
+                for cell in cells
+                if (cell["task"], cell["noise"]) == (task, noise)
+                and float(cell["accuracy"]) >= SOLVED
+            ]
+            pairs.append(f"{solved.count('chain')} / {solved.count('parallel')}")
+        rows.append(f"| {task} | {' | '.join(pairs)} |")
+    return "\n".join(rows)
+
+
 def _in_words(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
@@ -63,6 +144,9 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "classification.md": {
         "<!-- settings of a run -->": functools.partial(plain_table, StreamSettings),
+        "<!-- cells that a linear reader solves -->": solved_table,
+        "<!-- linear reader -->": reader_tables,
+        "<!-- distinct pools -->": distinct_pools_table,
         "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),
     },
 }

@@ -1,5 +1,6 @@
 """The console script: JSON, files, messages and exit codes."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from longpass.figures import impulse, memory_trace
+from longpass import streams
+from longpass.figures import impulse, linear_reader, memory_trace
 from tests.helpers import count_shapes, run, run_longpass
 
 
@@ -120,3 +122,45 @@ def test_memory_trace_tells_anagrams_apart_by_several_pools():
     after = relative[30:100]
     assert after[:, -1].min() < 0.1
     assert np.all(after.max(axis=1) > 0.02)
+
+
+@pytest.mark.slow
+def test_linear_reader_is_given_whole_sequences_newest_last():
+    task = streams.make_task("subsequences")
+    settings = linear_reader.Settings(streams=6, sequences=10)
+    symbols, labels = linear_reader.draw_sequences(task, settings)
+    assert symbols.shape == (6, 10, task.longest)
+    for sequence, label in zip(symbols.reshape(60, -1), labels.ravel(), strict=True):
+        text = "".join(task.alphabet[symbol] for symbol in sequence[sequence >= 0])
+        assert text.startswith("EEE")
+        assert text.endswith("BBB")
+        assert task.shortest <= len(text) <= task.longest
+        found = sorted(
+            (text.index(spelt), marker)
+            for marker, words in zip("XY", streams.WORDS, strict=True)
+            for spelt in ("".join(letter * streams.HOLD for letter in word) for word in words)
+            if spelt in text
+        )
+        assert {marker for _, marker in found} == set(task.classes[label])
+
+
+@pytest.mark.slow
+def test_linear_reader_writes_its_numbers_beside_the_picture(tmp_path):
+    """A small sample is enough to see that the chain is read better than the bank."""
+    settings = linear_reader.Settings(
+        bases=(1.5,), pools=(4, 12), noises=(0.01, 0.1), streams=40, sequences=60, passed=20
+    )
+    png, svg, table = linear_reader.draw(tmp_path, settings)
+    assert {png, svg, table} == set(tmp_path.iterdir())
+    assert min(imread(png).shape[:2]) >= 800
+    with table.open(newline="") as file:
+        cells = {
+            (cell["task"], cell["wiring"], float(cell["noise"]), int(cell["pools"])): cell
+            for cell in csv.DictReader(file)
+        }
+    assert len(cells) == 3 * 2 * 2 * 2
+    for task in ("two-markers", "three-markers", "subsequences"):
+        chain, bank = (cells[task, wiring, 0.1, 12] for wiring in ("chain", "parallel"))
+        errors = float(chain["error"]) + float(bank["error"])
+        assert float(chain["accuracy"]) > float(bank["accuracy"]) + 2 * errors
+        assert float(chain["distinct"]) > float(bank["distinct"])

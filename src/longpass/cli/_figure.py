@@ -16,6 +16,7 @@ FigureName = Literal[
     "schematic",
     "tasks",
     "piano-roll",
+    "linear-reader",
     "truncation",
     "batch-size",
 ]
@@ -30,16 +31,17 @@ _RECORDS = Path("results/laptop")
 class Figure:
     """Draw one figure, as PNG (300 dpi) and SVG.
 
-    impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals
-    each pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
+    impulse: windows of twelve pools onto the past, chain above bank. frequency: which signals each
+    pool passes. memory-trace: strings flowing through six pools (the paper's appendix A).
     schematic: the networks of the paper, drawn from live networks. tasks: the phases of the three
-    gridworlds. piano-roll: streams of symbols. truncation, batch-size: scores of all runs in
-    --records, by truncation length (the paper's figure 4) and by batch size. learning: return over
-    steps of the given runs, one line per seed. conditioning: the same, labelled by how the network
-    writes and reads (runs in results/agents, if none is given). rl: returns on the three worlds,
-    chain against LSTM, from all populations and runs in --records (the paper's figures 5 and 6);
-    rl-raw: without smoothing. lstm-onset: at which difficulty the LSTM begins to learn.
-    lineage: which member copied which in the given population.
+    gridworlds. piano-roll: streams of symbols. linear-reader: how well a linear reader could
+    classify them, by base and number of pools, with the numbers as CSV. truncation, batch-size:
+    scores of all runs in --records, by truncation length (the paper's figure 4) and by batch size.
+    learning: return over steps of the given runs, one line per seed. conditioning: the same,
+    labelled by how the network writes and reads (runs in results/agents, if none is given). rl:
+    returns on the three worlds, chain against LSTM, from all populations and runs in --records (the
+    paper's figures 5 and 6); rl-raw: without smoothing. lstm-onset: at which difficulty the LSTM
+    begins to learn. lineage: which member copied which in the given population.
     """
 
     name: tyro.conf.Positional[FigureName | FigureOfAgents | FigureOfRuns]

@@ -1,4 +1,4 @@
-"""What pools of low-pass filters remember: delays, windows, spectra and capacity.
+"""What pools of low-pass filters remember: delays, windows, spectra, capacity and what can be read.
 
 Every function takes `rates` (see `longpass.memory.rates`) and, where chain and bank differ,
 `wiring`: `"chain"` (pool n is fed by pool n - 1) or `"parallel"` (every pool is fed the input).
@@ -13,6 +13,9 @@ from longpass.theory._filters import peak_delay as peak_delay
 from longpass.theory._filters import pools_for as pools_for
 from longpass.theory._filters import spread as spread
 from longpass.theory._filters import transition as transition
+from longpass.theory._linear_reader import count_distinct_pools as count_distinct_pools
+from longpass.theory._linear_reader import fill_pools as fill_pools
+from longpass.theory._linear_reader import measure_linear_reader as measure_linear_reader
 from longpass.theory._operator import diffusion_matrix as diffusion_matrix
 from longpass.theory._operator import history_operator as history_operator
 from longpass.theory._recall import memory_capacity as memory_capacity
