@@ -1,4 +1,4 @@
-"""Write the tables of settings into the documentation, between their markers.
+"""Write the tables of settings and claims into the documentation, between their markers.
 
 python scripts/make_tables.py          # write
 python scripts/make_tables.py --check  # exit with 1 if a page would change
@@ -18,9 +18,11 @@ from longpass.agents import (
     PopulationSettings,
     default_words,
 )
+from longpass.claims import TaskFinding, evaluate_claims
 from longpass.streams import StreamSettings, SweepPlan
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 END = "<!-- end -->"
 
 
@@ -56,6 +58,26 @@ def _in_words(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def claims_table() -> str:
+    """The paper's claims about classification, evaluated from the committed records."""
+    findings = evaluate_claims(ROOT / "results" / "paper")
+    tasks = [one.task for one in findings[0].tasks]
+    rows = ["| claim | value | " + " | ".join(tasks) + " | verdict |"]
+    rows.append("|---|---|" + "---|" * len(tasks) + "---|")
+    for finding in findings:
+        claim = finding.claim
+        cells = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic}; above {claim.threshold:g}"]
+        cells += [_task_in_words(one) for one in finding.tasks]
+        rows.append("| " + " | ".join([*cells, f"**{finding.verdict}**"]) + " |")
+    return "\n".join(rows)
+
+
+def _task_in_words(one: TaskFinding) -> str:
+    value = "" if one.value is None else f"{one.value:.2f}"
+    interval = "" if one.interval is None else " ({:.2f} to {:.2f})".format(*one.interval)
+    return f"{value}{interval}, n = {one.n}: {one.verdict}".removeprefix(", ")
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "agents.md": {"<!-- settings of agents -->": agent_tables},
     "populations.md": {
@@ -65,6 +87,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- settings of a run -->": functools.partial(plain_table, StreamSettings),
         "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),
     },
+    "results.md": {"<!-- claims of classification -->": claims_table},
 }
 
 
