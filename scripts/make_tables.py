@@ -62,11 +62,11 @@ def claims_table() -> str:
     """The paper's claims about classification, evaluated from the committed records."""
     findings = evaluate_claims(ROOT / "results" / "paper")
     tasks = [one.task for one in findings[0].tasks]
-    rows = ["| claim | value | " + " | ".join(tasks) + " | verdict |"]
+    rows = ["| claim | value (holds above) | " + " | ".join(tasks) + " | verdict |"]
     rows.append("|---|---|" + "---|" * len(tasks) + "---|")
     for finding in findings:
         claim = finding.claim
-        cells = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic}; above {claim.threshold:g}"]
+        cells = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic} ({claim.threshold:g})"]
         cells += [_task_in_words(one) for one in finding.tasks]
         rows.append("| " + " | ".join([*cells, f"**{finding.verdict}**"]) + " |")
     return "\n".join(rows)

@@ -8,8 +8,8 @@ import pytest
 
 from longpass.cli import _classify
 from longpass.cli._sweep import SweepView
-from longpass.jobs import Job, JobProgress
 from longpass.figures import _style, draw
+from longpass.jobs import Job, JobProgress
 from longpass.records import Records, hold_folder
 from longpass.streams import StreamTraining
 from tests.helpers import run, run_longpass, start_longpass, stop_when_training

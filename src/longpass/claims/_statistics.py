@@ -17,8 +17,9 @@ TOP = 0.9
 """The best tenth of runs is above this quantile."""
 RESAMPLES = 2000
 
-Scores = Float[np.ndarray, " runs"]
-Draws = Float[np.ndarray, "draws runs ..."]
+# Groups have different numbers of runs, so that axis has no name.
+Scores = Float[np.ndarray, " _"]
+Draws = Float[np.ndarray, "draws _ ..."]
 
 
 class Estimate(NamedTuple):
@@ -64,7 +65,7 @@ def superiority(pairs: Sequence[tuple[Scores, Scores]]) -> Estimate:
     return _bootstrap(mean, [scores for pair in pairs for scores in pair])
 
 
-def correlate_ranks(groups: Sequence[Float[np.ndarray, "runs 2"]]) -> Estimate:
+def correlate_ranks(groups: Sequence[Float[np.ndarray, "_ 2"]]) -> Estimate:
     """Spearman's rank correlation, mean over groups.
 
     **Arguments:**

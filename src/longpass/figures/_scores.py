@@ -36,6 +36,7 @@ DASHES = {
 _SYMBOLS = {"chain": "o", "parallel": "s", "lstm": "^", "gru": "D"}
 _SPACING = 0.27  # of memories at one value, of 1 from value to value
 _WIDTH = 0.2  # of boxes and clouds of dots
+_LEAST = 4  # runs: of fewer there are no quartiles
 _ROW = 8  # points: height of a row of numbers below the panels
 
 
@@ -61,18 +62,20 @@ def draw_by(column: str, label: str, records: Path, out: Path, name: str) -> lis
     shown = [task for task in TASKS if task in table["task"].unique()]
     memories = [memory for memory in MEMORIES if memory in table["memory"].unique()]
     with _style.styled():
-        figure = _style.new(max(4.2, 0.9 + 2.25 * len(shown)), 5.0)
-        axes = figure.subplots(2, len(shown), sharex="col", sharey="row", squeeze=False)
+        figure = _style.new(max(4.6, 0.9 + 2.1 * len(shown)), 4.6)
+        axes = figure.subplots(
+            2, len(shown), sharex="col", sharey="row", squeeze=False, height_ratios=(3, 2)
+        )
         for above, below, task in zip(*axes, shown, strict=True):
             runs = table.filter(pl.col("task") == task)
-            above.set_title(f"{TASKS[task]} (n = {len(runs)})", fontsize=8)
+            above.set_title(f"{TASKS[task]}\nn = {len(runs):,}", fontsize=8)
             above.axhline(CHANCE[task], color=_style.GREY, linewidth=0.8, linestyle=":")
             _panel(above, below, runs, column, memories)
             below.set_xlabel(label, labelpad=5 + _ROW * len(memories))
         axes[0, 0].set_ylabel("held-out accuracy")
-        axes[1, 0].set_ylabel(f"proportion of runs at {SOLVED:.0%} or more,\nwith 95 % interval")
-        axes[0, 0].set_ylim(0, 1.03)
-        axes[1, 0].set_ylim(-0.02, 1.03)
+        axes[1, 0].set_ylabel(f"proportion of runs\nat {SOLVED:g} or more\n(95 % interval)")
+        axes[0, 0].set_ylim(-0.02, 1.03)
+        axes[1, 0].set_ylim(bottom=0)
         _name_rows(axes[1, 0], memories)
         _add_legends(figure, memories)
         return _style.save(figure, out, name)
@@ -98,11 +101,20 @@ def _panel(above: Axes, below: Axes, runs: pl.DataFrame, column: str, memories: 
             solved.append(proportion_interval(int((scores >= SOLVED).sum()), len(scores)))
         if not spots:
             continue
-        above.plot(spots, best, color=colour, linestyle=dashes, zorder=4)
+        above.plot(
+            spots, best, _SYMBOLS[memory], color=colour, linestyle=dashes, markersize=2.5, zorder=4
+        )
         middle, low, high = np.array(solved).T
         errors = np.clip([middle - low, high - middle], 0, None)
         line, _, _ = below.errorbar(
-            spots, middle, errors, color=colour, fmt=_SYMBOLS[memory], markersize=3, elinewidth=0.8
+            spots,
+            middle,
+            errors,
+            color=colour,
+            fmt=_SYMBOLS[memory],
+            markersize=3,
+            elinewidth=0.8,
+            clip_on=False,
         )
         line.set_linestyle(dashes)
     for ax in (above, below):
@@ -118,10 +130,13 @@ def _cell(
     colour: str,
     rng: np.random.Generator,
 ) -> None:
-    """Draw the runs of one cell as dots, with a box from quartile to quartile."""
+    """Draw the runs of one cell as dots and, if there are several, their quartiles as a box."""
     jitter = rng.uniform(-_WIDTH / 2, _WIDTH / 2, len(scores))
+    faint = np.clip(10 / len(scores), 0.08, 0.6)
     # As an image also in the SVG, which would be large otherwise.
-    ax.scatter(spot + jitter, scores, s=2.5, color=colour, alpha=0.3, linewidths=0, rasterized=True)
+    ax.scatter(spot + jitter, scores, s=3, color=colour, alpha=faint, linewidths=0, rasterized=True)
+    if len(scores) < _LEAST:
+        return
     low, median, high = np.quantile(scores, (0.25, 0.5, 0.75))
     ax.bar(
         spot,
@@ -133,10 +148,10 @@ def _cell(
         linewidth=0.6,
         zorder=3,
     )
-    ax.hlines(median, spot - _WIDTH / 2, spot + _WIDTH / 2, color=colour, linewidth=1.4, zorder=3)
+    ax.hlines(median, spot - _WIDTH / 2, spot + _WIDTH / 2, color=colour, linewidth=1.6, zorder=3)
 
 
-def _write_number(ax: Axes, place: float, row: int, text: str, colour: str) -> None:
+def _write_number(ax: Axes, place: int, row: int, text: str, colour: str) -> None:
     """Write a number below a panel."""
     ax.annotate(
         text,
@@ -156,7 +171,7 @@ def _name_rows(ax: Axes, memories: list[str]) -> None:
     """Name the rows of numbers, at the left of the first panel."""
     for row, memory in enumerate(memories):
         ax.annotate(
-            f"n, {memory}",
+            f"n, {MEMORIES[memory][0]}",
             (0, 0),
             (-4, -14 - _ROW * row),
             xycoords="axes fraction",
@@ -190,4 +205,4 @@ def _add_legends(figure: Figure, memories: list[str]) -> None:
         Line2D([], [], color=grey, label="best run"),
         Line2D([], [], color=grey, linewidth=0.8, linestyle=":", label="chance"),
     ]
-    figure.legend(handles=marks, loc="outside lower center", ncols=len(marks))
+    figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), columnspacing=1.5)
