@@ -103,11 +103,12 @@ def test_claims_fail_where_runs_are_the_opposite(tmp_path):
 
 
 def test_a_claim_fails_if_it_does_on_one_task(tmp_path):
-    lines = make_lines(tasks=TASKS[:2]) + make_lines(opposite_accuracy, TASKS[2:])
+    """Whether it holds on others, or they have no runs."""
+    lines = make_lines(tasks=TASKS[:1]) + make_lines(opposite_accuracy, TASKS[1:2])
     for finding in evaluate_claims(write(tmp_path, lines)):
-        assert [one.verdict for one in finding.tasks] == ["holds", "holds", "fails"]
+        assert [one.verdict for one in finding.tasks] == ["holds", "fails", "too few"]
         assert finding.verdict == "fails"
-        assert finding.weakest is finding.tasks[2]
+        assert finding.weakest is finding.tasks[1]
 
 
 def test_a_claim_needs_runs_on_every_task(tmp_path):
@@ -134,14 +135,15 @@ def test_a_folder_without_results_decides_nothing(tmp_path):
 
 
 def test_a_run_that_diverged_has_accuracy_0(tmp_path):
+    results = read_results(write(tmp_path, make_lines(diverged=True)))
+    assert set(results["accuracy"]) == {0.0}
+
+
+def test_runs_that_are_all_equal_decide_against_a_difference(tmp_path):
     findings = evaluate_claims(write(tmp_path, make_lines(diverged=True)))
-    assert verdicts(findings) == {
-        "chain-short-truncation": "fails",
-        "parallel-short-truncation": "fails",
-        "lstm-needs-long-truncation": "too few",
-        "chain-above-parallel": "fails",
-        "filters-drop-with-few-updates": "fails",
-    }
+    # Newcombe's interval of two proportions of 0 has a width, others have none.
+    equal = dict.fromkeys(IDS, "fails") | {"lstm-needs-long-truncation": "too few"}
+    assert verdicts(findings) == equal
 
 
 def test_runs_are_found_in_all_folders_and_counted_once(tmp_path):
