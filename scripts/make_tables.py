@@ -1,6 +1,7 @@
-"""Write the tables of settings and of the linear reader into the documentation.
+"""Write the tables of settings, claims and the linear reader into the documentation.
 
-Each stands between its markers. The linear reader's are made from the CSV of its figure.
+Each stands between its markers. The linear reader's are made from the CSV of its figure, those of
+claims from records.
 
 python scripts/make_tables.py          # write
 python scripts/make_tables.py --check  # exit with 1 if a page would change
@@ -22,6 +23,7 @@ from longpass.agents import (
     PopulationSettings,
     default_words,
 )
+from longpass.claims import TaskFinding, evaluate_claims
 from longpass.streams import SOLVED, StreamSettings, SweepPlan
 
 ROOT = Path(__file__).parent.parent
@@ -137,6 +139,26 @@ def _in_words(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def claims_table() -> str:
+    """The paper's claims about classification, evaluated from the committed records."""
+    findings = evaluate_claims(ROOT / "results" / "paper")
+    tasks = [one.task for one in findings[0].tasks]
+    rows = ["| claim | value (holds above) | " + " | ".join(tasks) + " | verdict |"]
+    rows.append("|---|---|" + "---|" * len(tasks) + "---|")
+    for finding in findings:
+        claim = finding.claim
+        cells = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic} ({claim.threshold:g})"]
+        cells += [_task_in_words(one) for one in finding.tasks]
+        rows.append("| " + " | ".join([*cells, f"**{finding.verdict}**"]) + " |")
+    return "\n".join(rows)
+
+
+def _task_in_words(one: TaskFinding) -> str:
+    value = "" if one.value is None else f"{one.value:.2f}"
+    interval = "" if one.interval is None else " ({:.2f} to {:.2f})".format(*one.interval)
+    return f"{value}{interval}, n = {one.n}: {one.verdict}".removeprefix(", ")
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "agents.md": {"<!-- settings of agents -->": agent_tables},
     "populations.md": {
@@ -149,6 +171,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- distinct pools -->": distinct_pools_table,
         "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),
     },
+    "results.md": {"<!-- claims of classification -->": claims_table},
 }
 
 

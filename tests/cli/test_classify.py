@@ -8,6 +8,7 @@ import pytest
 
 from longpass.cli import _classify
 from longpass.cli._sweep import SweepView
+from longpass.figures import _style, draw
 from longpass.jobs import Job, JobProgress
 from longpass.records import Records, hold_folder
 from longpass.streams import StreamTraining
@@ -194,7 +195,13 @@ def test_figures_of_scores_show_every_cell(capsys, tmp_path):
         {
             "event": "result",
             "kind": "stream",
-            "settings": {"task": task, "memory": memory, "truncation": T, "batch_size": B},
+            "settings": {
+                "task": task,
+                "memory": memory,
+                "truncation": T,
+                "batch_size": B,
+                "symbols": 1000,
+            },
             "accuracy": None if T == 4 and memory == "lstm" else accuracy,
         }
         for task in ("two-markers", "subsequences")
@@ -217,6 +224,40 @@ def test_figures_of_scores_show_every_cell(capsys, tmp_path):
     code, _, err = run(capsys, "figure", "truncation", "--records", tmp_path / "figures")
     assert code == 1
     assert "which has no results of sequence classification" in err
+
+
+def test_figures_of_scores_show_quartiles_and_the_best_run(monkeypatch, tmp_path):
+    """Two cells with 5 and 4 runs, one of which diverged; one run is recorded twice."""
+    scores = {("chain", 2): [0.2, 0.4, 0.5, 0.6, 1.0], ("lstm", 2): [None, 0.1, 0.2, 0.3]}
+    lines = [
+        {
+            "event": "result",
+            "kind": "stream",
+            "settings": {
+                "task": "two-markers",
+                "memory": memory,
+                "truncation": T,
+                "batch_size": 4,
+                "symbols": 1000,
+                "seed": seed,
+            },
+            "accuracy": accuracy,
+        }
+        for (memory, T), accuracies in scores.items()
+        for seed, accuracy in enumerate(accuracies)
+    ]
+    Records(tmp_path / "records.jsonl").append([*lines, lines[0]])
+    kept = []
+    monkeypatch.setattr(_style, "save", lambda figure, out, name: kept.append(figure) or [])
+    draw("truncation", tmp_path, tmp_path)
+    above, below = kept[0].axes
+    boxes = [(box.get_y(), box.get_y() + box.get_height()) for box in above.patches]
+    assert boxes == [pytest.approx((0.4, 0.6)), pytest.approx((0.075, 0.225))]
+    dots = [spots.get_offsets()[:, 1].tolist() for spots in above.collections[::2]]
+    assert dots == [[0.2, 0.4, 0.5, 0.6, 1.0], [0.0, 0.1, 0.2, 0.3]]
+    _, *best = above.lines  # the first is chance
+    assert [line.get_ydata().tolist() for line in best] == [[1.0], [0.3]]
+    assert {"5", "4"} < {text.get_text() for text in below.texts}
 
 
 def test_the_time_left_is_that_of_the_jobs_left():

@@ -38,6 +38,7 @@ COMMANDS = {
     "film": Command("_film", "Film", "an episode as an animated picture"),
     "replay": Command("_replay", "Replay", "compare recorded episodes frame by frame"),
     "figure": Command("_figure", "Figure", "draw one figure"),
+    "claims": Command("_claims", "Claims", "which of the paper's claims hold, from records"),
     "reproduce": Command("_reproduce", "Reproduce", "the paper's claims, with tables and figures"),
 }
 _TOUR = """Low-pass recurrent neural networks: a memory that learns long correlations from short
@@ -48,6 +49,7 @@ A tour:
   longpass figure impulse            the windows through which pools see the past
   longpass classify --truncation 2   classify sequences of 100 symbols from 2-step gradients
   longpass sweep --runs 1 --symbols 1e6   many such runs, with random settings
+  longpass claims                    which of the paper's claims hold, from recorded runs
   longpass reproduce                 the paper's main claim, with a table and every figure
   longpass play t-maze --level 0     play one of the three worlds yourself
   longpass film cued-catch -o a.gif  an episode as an animated picture

@@ -18,7 +18,7 @@ def draw(out: Path) -> list[Path]:
     with _style.styled():
         figure = _style.new(9.0, 5.6)
         axes = figure.subplots(len(TASKS), 1)
-        for ax, (name, (title, _)) in zip(axes, TASKS.items(), strict=True):
+        for ax, (name, title) in zip(axes, TASKS.items(), strict=True):
             _panel(ax, streams.make_task(name), title)
         axes[-1].set_xlabel("step of one stream")
         return _style.save(figure, out, "piano-roll")

@@ -20,9 +20,7 @@ from longpass.figures._returns import (
     find_runs,
     set_limits,
 )
-from longpass.figures._scores import MEMORIES
-
-_LINES = {"chain": "-", "lstm": (0, (5, 1.5)), "parallel": (0, (4, 1.2, 1, 1.2))}
+from longpass.figures._scores import DASHES, MEMORIES
 
 
 def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = False) -> list[Path]:
@@ -100,5 +98,5 @@ def _panel(
             color=colour,
         )
         if runs:
-            draw_runs(axis, runs, end, name, smooth, color=colour, linestyle=_LINES[memory])
+            draw_runs(axis, runs, end, name, smooth, color=colour, linestyle=DASHES[memory])
             draw_max_return(axis, runs[0].settings.max_return())

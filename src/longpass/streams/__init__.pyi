@@ -7,6 +7,8 @@ from ._presets import sweep_preset as sweep_preset
 from ._reference import ReferenceLearner as ReferenceLearner
 from ._reference import init_reference as init_reference
 from ._reference import learn_reference as learn_reference
+from ._results import CHANCE as CHANCE
+from ._results import read_results as read_results
 from ._settings import KIND as KIND
 from ._settings import PAPER_SYMBOLS as PAPER_SYMBOLS
 from ._settings import LearnerName as LearnerName

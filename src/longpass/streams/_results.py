@@ -1,0 +1,68 @@
+"""Results of sequence classification as a table, from the records below a folder."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from longpass.records import RECORDS, Line, Records
+from longpass.streams._settings import KIND
+
+CHANCE: dict[str, float] = {
+    "two-markers": 1 / 4,
+    "three-markers": 1 / 8,
+    "subsequences": 1 / 4,
+}
+"""Accuracy by chance on each task."""
+
+_COLUMNS = {
+    "task": pl.String,
+    "memory": pl.String,
+    "truncation": pl.Int64,
+    "batch_size": pl.Int64,
+    "updates": pl.Int64,
+    "accuracy": pl.Float64,
+}
+
+
+def read_results(records: Path) -> pl.DataFrame:
+    """Read the results of sequence classification in a folder and all folders below it.
+
+    A run that is recorded twice, with the same settings, counts once. A run that diverged has
+    accuracy 0.
+
+    **Arguments:**
+
+    - `records`: a folder of `longpass classify` or `longpass sweep`, or one that holds such
+      folders.
+
+    **Returns:** one row per run, with the columns `task`, `memory`, `truncation`, `batch_size`,
+    `updates` (of the weights, in a complete training) and `accuracy` (held-out); no row if there
+    are no results. ValueError if the folder is not there.
+    """
+    records = Path(records)
+    if not records.is_dir():
+        raise ValueError(
+            f"records is {str(records)!r}: it must be a folder of `longpass classify` or "
+            f"`longpass sweep`, or one that holds such folders"
+        )
+    lines = (line for file in sorted(records.rglob(RECORDS)) for line in Records(file).read())
+    runs: dict[str, Line] = {}
+    for line in lines:
+        if line.get("event") == "result" and line.get("kind") == KIND:
+            runs.setdefault(json.dumps(line["settings"], sort_keys=True), line)
+    return pl.DataFrame([_make_row(line) for line in runs.values()], schema=_COLUMNS)
+
+
+def _make_row(line: Line) -> dict[str, str | int | float]:
+    settings, accuracy = line["settings"], line["accuracy"]
+    truncation, batch_size = settings["truncation"], settings["batch_size"]
+    return {
+        "task": settings["task"],
+        "memory": settings["memory"],
+        "truncation": truncation,
+        "batch_size": batch_size,
+        # Not the line's own number, which is smaller where a run diverged.
+        "updates": settings["symbols"] // (truncation * batch_size),
+        "accuracy": 0.0 if accuracy is None else accuracy,
+    }
