@@ -61,7 +61,7 @@ def test_runs_go_round_the_cells():
 
 def test_groups_have_every_run_once_and_one_shape_each():
     plan = dataclasses.replace(PLAN, memories=("lstm",), tasks=("two-markers",), truncations=(2,))
-    groups = plan.groups()
+    groups = plan.groups("jax")
     assert sorted(i for group in groups for i in group) == list(range(len(plan)))
     assert max(map(len, groups)) > 1
     for group in groups:
@@ -105,10 +105,16 @@ def test_presets_are_as_large_as_they_say():
     assert 3600 < spans[1] < 20 * 3600
 
 
+def test_native_code_trains_runs_one_by_one():
+    for plan in (PLAN, sweep_preset("quick")):
+        assert plan.groups("native") == [(i,) for i in range(len(plan))]
+
+
 def test_seeds_of_a_fixed_plan_are_trained_together():
     quick = sweep_preset("quick")
-    assert sorted(i for group in quick.groups() for i in group) == list(range(len(quick)))
-    for group in quick.groups():
+    groups = quick.groups("jax")
+    assert sorted(i for group in groups for i in group) == list(range(len(quick)))
+    for group in groups:
         runs = [quick.settings(i) for i in group]
         assert [run.seed for run in runs] == [0, 1, 2]
         assert len({run.group_key for run in runs}) == 1

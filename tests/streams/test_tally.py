@@ -62,4 +62,4 @@ def test_the_points_of_the_curve_lie_evenly_over_all_updates():
     for update in range(1, 251):
         tally = count_update(tally._replace(smoothed=jnp.asarray(float(update))), limits)
     # Each point has the accuracy of the last update up to it, or of the one before.
-    np.testing.assert_allclose(tally.curve, np.arange(1, 101) * 2.5, rtol=0, atol=1)
+    np.testing.assert_allclose(tally.curve, np.arange(1, 21) * 12.5, rtol=0, atol=1)

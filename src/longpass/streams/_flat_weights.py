@@ -2,15 +2,16 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Hashable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from longpass.networks import Classifier
+from longpass.streams._stream import AnyArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,10 +32,15 @@ class WeightLayout:
         leaves, structure = jax.tree.flatten(arrays)
         return cls(structure, tuple(leaf.shape for leaf in leaves), static)
 
-    def build(self, weights: Float[Array, " weights"]) -> Classifier:
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return sum(math.prod(shape) for shape in self.shapes)
+
+    def build(self, weights: Float[AnyArray, " weights"]) -> Classifier:
         """The network with these weights."""
-        ends = list(itertools.accumulate(int(np.prod(shape)) for shape in self.shapes))
-        parts = jnp.split(weights, ends[:-1])
+        ends = list(itertools.accumulate(math.prod(shape) for shape in self.shapes))
+        parts = jnp.split(jnp.asarray(weights), ends[:-1])
         leaves = [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
         return eqx.combine(jax.tree.unflatten(self.structure, leaves), self.static)
 

@@ -2,8 +2,8 @@
 
 import enum
 import functools
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from longpass.streams._flat_weights import WeightLayout, flatten_weights
 from longpass.streams._network import make_network, network_shape, rateless_shape
 from longpass.streams._readout import make_readout
 from longpass.streams._settings import StreamSettings
-from longpass.streams._stream import Cursor, StreamTask, start_stream
+from longpass.streams._stream import AnyArray, Cursor, StreamTask, start_stream
 from longpass.streams._tally import init_tally
 from longpass.streams._tasks import make_task
 from longpass.streams._update import GroupHyperParams, GroupShape, Learner
@@ -86,16 +86,35 @@ def stack(trees: Sequence[Tree]) -> Tree:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
+def learners_shape(
+    settings: Sequence[StreamSettings], shape: GroupShape, dtype: DTypeLike
+) -> PyTree[jax.ShapeDtypeStruct]:
+    """As `init_learners`, with shapes and dtypes in the place of arrays: nothing is compiled."""
+    layout = WeightLayout.of(rateless_shape(settings[0], dtype))
+    weights = jax.ShapeDtypeStruct((layout.size,), dtype)
+    parts: dict[str, Any] = {
+        "weights": weights,
+        "optimiser": jax.eval_shape(optax.adam(1.0).init, weights),
+        "memory": jax.eval_shape(_make_init_memory(settings[0], shape, dtype), weights),
+        "tally": init_tally(len(shape.task.classes), dtype),
+    }
+    return jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct((len(settings), *leaf.shape), leaf.dtype),
+        Learner(**parts),
+    )
+
+
 def _init_learner(settings: StreamSettings, shape: GroupShape, dtype: DTypeLike) -> Learner:
     # Settings that do not matter for the network are left out: runs share the program.
     alike = StreamSettings(**{name: getattr(settings, name) for name in _NETWORK_SETTINGS})
     weights = np.asarray(_init_weights(alike, dtype, np.uint32(settings.seed)))
-    moments = jax.eval_shape(optax.adam(settings.learning_rate).init, weights)
+    moments = jax.eval_shape(optax.adam(1.0).init, weights)
+    memory = jax.jit(_make_init_memory(settings, shape, dtype))(weights)
     return Learner(
         weights=weights,
         # Adam begins with zeros; made by NumPy, they need no program.
         optimiser=jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), moments),
-        memory=_init_memory(settings, shape, dtype, weights),
+        memory=jax.tree.map(np.asarray, memory),
         tally=init_tally(len(shape.task.classes), dtype),
     )
 
@@ -113,18 +132,14 @@ def _init_weights(
     return flatten_weights(make_network(settings, dtype, seed))
 
 
-def _init_memory(
-    settings: StreamSettings, shape: GroupShape, dtype: DTypeLike, weights: np.ndarray
-) -> PyTree[np.ndarray]:
+def _make_init_memory(
+    settings: StreamSettings, shape: GroupShape, dtype: DTypeLike
+) -> Callable[[Float[AnyArray, " weights"]], PyTree[Array]]:
+    """The function from weights to the empty memories of all streams."""
     layout = WeightLayout.of(rateless_shape(settings, dtype))
     network = network_shape(settings, dtype)
     readout = make_readout(network, shape.truncation, len(shape.task.alphabet))
-
-    @jax.jit
-    def initial_state(weights: Float[Array, " weights"]) -> PyTree[Array]:
-        return readout.initial_state(layout.build(weights), shape.batch_size)
-
-    return jax.tree.map(np.asarray, initial_state(weights))
+    return lambda weights: readout.initial_state(layout.build(weights), shape.batch_size)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -83,14 +83,14 @@ class NativeLearner:
         """Learn with run `n`, whose arrays have a first axis of 1."""
         settings, shape = self._settings[n], self._shape
         moments = one.optimiser[0]
-        weights = one.weights[0]
+        weights, mu, nu = (np.asarray(of[0]) for of in (one.weights, moments.mu, moments.nu))
         gradient = np.zeros_like(weights)
         eager = sum(map(np.prod, self._shapes[: _eager_arrays(settings)]))
         adam = kernels.Adam(
             weights=weights,
             gradient=gradient,
-            mu=moments.mu[0],
-            nu=moments.nu[0],
+            mu=mu,
+            nu=nu,
             alpha=np.empty(_MOST_PENDING, self._dtype),
             beta=np.empty(_MOST_PENDING, self._dtype),
             scratch=np.empty((2, _TILE), self._dtype),
@@ -112,7 +112,7 @@ class NativeLearner:
         )
         count, filters = int(moments.count[0]), self._filters[n]
         if filters is None:
-            vectors = (weights, moments.mu[0], moments.nu[0])
+            vectors = (weights, mu, nu)
             shapes = _transpose_gates(vectors, self._shapes)
             w, g = (_make_views(kernels.LSTMWeights, of, shapes) for of in (weights, gradient))
             hidden, cell = (leaf[0] for leaf in one.memory)

@@ -123,7 +123,7 @@ def _tanh(x):
     return math.tanh(x)
 
 
-@overload(_tanh, jit_options=ARITHMETIC)
+@overload(_tanh, jit_options=ARITHMETIC)  # pyright: ignore[reportArgumentType]
 def _compile_tanh(x):
     if x != types.float32:
         return lambda x: math.tanh(x)

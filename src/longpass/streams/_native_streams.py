@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from longpass.streams import _subsequences as subsequences
@@ -118,7 +119,7 @@ def start_native_streams(
     words, places = np.empty((*shape, 2), np.uint32), np.empty(shape, np.int32)
     for n, seed in enumerate(seeds):
         _start_streams(task, seed, purpose, words[n], places[n])
-    return Cursor(jax.random.wrap_key_data(words), np.zeros(shape, np.int32), places)
+    return Cursor(jax.random.wrap_key_data(jnp.asarray(words)), np.zeros(shape, np.int32), places)
 
 
 @compile_native

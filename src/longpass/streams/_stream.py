@@ -6,13 +6,16 @@ however it is cut into pieces.
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8, UInt32
 
 NO_LABEL = -1
+AnyArray: TypeAlias = Array | np.ndarray
+"""An array of JAX or NumPy: learners may use either."""
 
 
 class SymbolSequence(NamedTuple):
@@ -30,17 +33,17 @@ class Stream(NamedTuple):
     true at the first symbol of a sequence.
     """
 
-    symbols: UInt8[Array, " steps"]
-    labels: Int[Array, " steps"]
-    starts: Bool[Array, " steps"]
+    symbols: UInt8[AnyArray, " steps"]
+    labels: Int[AnyArray, " steps"]
+    starts: Bool[AnyArray, " steps"]
 
 
 class Cursor(NamedTuple):
     """Where a stream is read next: symbol `place` of sequence `number`."""
 
     key: PRNGKeyArray
-    number: Int[Array, ""]
-    place: Int[Array, ""]
+    number: Int[AnyArray, ""]
+    place: Int[AnyArray, ""]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -74,7 +74,8 @@ class Sweep:
         plan.check()
         for i in range(len(plan) if learner == "native" else 0):
             choose_learner(plan.settings(i), learner)
-        self.plan, self.learner = plan, learner
+        self.plan = plan
+        self.learner: LearnerName | None = learner
         self.out = make_folder("out", out)
         self.records = Records(self.out / RECORDS)
         self._claim()

@@ -9,6 +9,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from longpass.streams._slots import Slots
+from longpass.streams._stream import AnyArray
 
 SMOOTHING = 0.98
 CRITERION_LENGTH = 2000  # sequences in a row that the criterion of 1997 wants to be right
@@ -19,23 +20,23 @@ CURVE_POINTS = 20
 class TrainingLimits(NamedTuple):
     """Where learning ends, and which sequences count for the accuracy."""
 
-    updates: Int[Array, ""]
+    updates: Int[AnyArray, ""]
     """Number of updates."""
-    counted_sequences: Int[Array, ""]
+    counted_sequences: Int[AnyArray, ""]
     """Only the first ones, this many, count for `Tally.right`."""
 
 
 class Tally(NamedTuple):
     """What has been counted so far. Numbers of updates and sequences; -1 for never."""
 
-    updates: Int[Array, ""]
-    sequences: Int[Array, ""]
-    right: Int[Array, ""]
-    smoothed: Float[Array, ""]
-    streak: Int[Array, ""]
-    criterion: Int[Array, ""]
-    diverged: Int[Array, ""]
-    curve: Float[Array, " points"]
+    updates: Int[AnyArray, ""]
+    sequences: Int[AnyArray, ""]
+    right: Int[AnyArray, ""]
+    smoothed: Float[AnyArray, ""]
+    streak: Int[AnyArray, ""]
+    criterion: Int[AnyArray, ""]
+    diverged: Int[AnyArray, ""]
+    curve: Float[AnyArray, " points"]
 
 
 def init_tally(classes: int, dtype: DTypeLike) -> Tally:
@@ -98,4 +99,6 @@ def count_update(tally: Tally, limits: TrainingLimits) -> Tally:
     updates = tally.updates + 1
     position = updates.astype(tally.curve.dtype) / limits.updates * CURVE_POINTS
     point = jnp.maximum(jnp.ceil(position).astype(jnp.int32) - 1, 0)
-    return tally._replace(updates=updates, curve=tally.curve.at[point].set(tally.smoothed))
+    return tally._replace(
+        updates=updates, curve=jnp.asarray(tally.curve).at[point].set(tally.smoothed)
+    )

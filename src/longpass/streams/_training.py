@@ -11,7 +11,14 @@ from jax.typing import DTypeLike
 
 from longpass._fields import to_json
 from longpass.records import Line
-from longpass.streams._group import StreamPurpose, init_learners, make_shape, stack, start_streams
+from longpass.streams._group import (
+    StreamPurpose,
+    init_learners,
+    learners_shape,
+    make_shape,
+    stack,
+    start_streams,
+)
 from longpass.streams._learners import SymbolSource, make_learner
 from longpass.streams._settings import KIND, LearnerName, StreamSettings, choose_learner
 from longpass.streams._stream import Cursor
@@ -201,13 +208,12 @@ def checkpoint_shape(
     """
     complete = [one.resolved() for one in settings]
     shape = make_shape(complete)
-    learners = jax.eval_shape(lambda: init_learners(complete, shape, dtype))
     cursors = jax.eval_shape(lambda: start_streams(complete, shape, StreamPurpose.TRAINING))
-    return (learners, cursors), np.float32(0)
+    return (learners_shape(complete, shape, dtype), cursors), np.float32(0)
 
 
 def _make_limits(updates: int, counted_sequences: int) -> TrainingLimits:
-    return TrainingLimits(np.int32(updates), np.int32(counted_sequences))
+    return TrainingLimits(np.array(updates, np.int32), np.array(counted_sequences, np.int32))
 
 
 def _copy(learner: Learner) -> Learner:

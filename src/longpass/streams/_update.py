@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, PyTree
 from longpass.streams._flat_weights import WeightLayout
 from longpass.streams._readout import Chunk, Readout
 from longpass.streams._slots import Slots, find_candidates, pack_slots
-from longpass.streams._stream import Cursor, Stream, StreamTask, read_stream
+from longpass.streams._stream import AnyArray, Cursor, Stream, StreamTask, read_stream
 from longpass.streams._tally import Tally, TrainingLimits, count_results, count_update
 
 # Steps of each stream that are drawn in one call. Sequences are drawn whole, also those of which a
@@ -41,9 +41,9 @@ class GroupHyperParams(NamedTuple):
 class Learner(NamedTuple):
     """What changes while runs learn. A checkpoint holds it and the cursors of the streams."""
 
-    weights: Float[Array, " weights"]
-    optimiser: PyTree[Array]
-    memory: PyTree[Array]
+    weights: Float[AnyArray, " weights"]
+    optimiser: PyTree[AnyArray]
+    memory: PyTree[AnyArray]
     tally: Tally
 
 
@@ -141,7 +141,7 @@ def _prepare_minibatches(shape: GroupShape, readout: Readout, stream: Stream) ->
     if shape.clear_state:
         step = jnp.arange(T, dtype=jnp.int32)[:, None]
         last_start = jax.lax.cummax(jnp.where(starts, step, -1), axis=1)
-    chunk = Chunk(symbols, last_start)
+    chunk = Chunk(jnp.asarray(symbols), last_start)
     candidates = jax.vmap(lambda labels: find_candidates(labels, shape.segments))(labels)
     slots = jax.vmap(lambda candidates: pack_slots(candidates, shape.slots))(candidates)
     return Minibatch(chunk, candidates, slots, jax.vmap(readout.prepare)(chunk, slots))
@@ -161,7 +161,7 @@ def _update(
         """No run has a label: the gradient is 0."""
 
         def skip_one(learner: Learner, minibatch: Minibatch, readout: Readout):
-            network = layout.build(learner.weights)
+            network = layout.build(jnp.asarray(learner.weights))
             memory = readout.skip(network, learner.memory, minibatch.chunk, minibatch.prepared)
             return jnp.zeros_like(learner.weights), memory, learner.tally
 
@@ -229,7 +229,7 @@ def _adam(
     epsilon: Float[Array, ""],
     gradient: Float[Array, " weights"],
     optimiser: PyTree[Array],
-    weights: Float[Array, " weights"],
+    weights: Float[AnyArray, " weights"],
 ) -> tuple[Float[Array, " weights"], PyTree[Array]]:
     changes, optimiser = optax.adam(learning_rate, eps=epsilon).update(gradient, optimiser)
     return jnp.asarray(optax.apply_updates(weights, changes)), optimiser
