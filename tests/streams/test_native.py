@@ -23,6 +23,7 @@ from longpass.streams import (
     make_task,
 )
 from longpass.streams import _group as group
+from longpass.streams import _native_results as native_results
 from longpass.streams import _native_streams as native_streams
 from longpass.streams import _update as update
 from longpass.streams._flat_weights import flatten_weights
@@ -146,12 +147,11 @@ def test_divergence_is_seen(memory):
 
 def test_the_criterion_counts_sequences_in_a_row():
     """A network that is certain of class 0 is right as long as labels are 0."""
-    from longpass.streams import _native_kernels as kernels
 
     def scalar(value):
         return np.array([value])
 
-    counts = kernels.Counts(
+    counts = native_results.Counts(
         *(scalar(0), scalar(0), scalar(0), scalar(0.25), scalar(0), scalar(-1), scalar(-1)),
         curve=np.zeros(4),
         limit=1,
@@ -159,7 +159,7 @@ def test_the_criterion_counts_sequences_in_a_row():
     )
     for n in range(CRITERION_LENGTH + 3):
         sure = n != 1
-        kernels._count_result(counts, sure, sure)
+        native_results.count_result(counts, sure, sure)
     assert counts.criterion[0] == CRITERION_LENGTH + 2
     assert counts.right[0] == 4  # of the first five, one was wrong
     assert counts.streak[0] == CRITERION_LENGTH + 1

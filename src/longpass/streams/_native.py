@@ -2,7 +2,7 @@
 
 It changes the same `Learner`, with NumPy arrays for leaves, so that a run may be begun by one and
 continued by the other. NumPy draws initial weights (`_native_weights.py`); functions that Numba
-compiles draw symbols (`_native_streams.py`) and learn from them (`_native_kernels.py`).
+compiles draw symbols (`_native_streams.py`) and learn from them (`_native_py`).
 """
 
 import functools
@@ -15,9 +15,12 @@ from jax.typing import DTypeLike
 from threadpoolctl import ThreadpoolController
 
 from longpass.memory import PooledMemory
-from longpass.streams import _native_kernels as kernels
 from longpass.streams._flat_weights import WeightLayout
 from longpass.streams._group import StreamPurpose, learners_shape, stack
+from longpass.streams._native_adam import Adam
+from longpass.streams._native_lstm import LSTMWeights, learn_lstm
+from longpass.streams._native_pools import Filters, PoolWeights, learn_pools
+from longpass.streams._native_results import Counts, Symbols
 from longpass.streams._native_streams import (
     NativeSource,
     make_native_task,
@@ -34,7 +37,7 @@ from longpass.streams._update import GroupShape, Learner
 _MOST_PENDING = 256
 _TILE = 512
 
-Views = TypeVar("Views", kernels.PoolWeights, kernels.LSTMWeights)
+Views = TypeVar("Views", PoolWeights, LSTMWeights)
 
 
 class NativeLearner:
@@ -97,7 +100,7 @@ class NativeLearner:
         weights, mu, nu = (np.asarray(of[0]) for of in (one.weights, moments.mu, moments.nu))
         gradient = np.zeros_like(weights)
         eager = sum(map(np.prod, self._shapes[: _eager_arrays(settings)]))
-        adam = kernels.Adam(
+        adam = Adam(
             weights=weights,
             gradient=gradient,
             mu=mu,
@@ -110,12 +113,12 @@ class NativeLearner:
             eager=int(eager),
         )
         tally: Tally = one.tally
-        counts = kernels.Counts(
+        counts = Counts(
             *tally._replace(curve=tally.curve[0]),
             limit=int(limits.updates),
             counted=int(limits.counted_sequences),
         )
-        piece = kernels.Symbols(
+        piece = Symbols(
             *stream,
             clear=shape.clear_state,
             truncation=shape.truncation,
@@ -125,16 +128,14 @@ class NativeLearner:
         if filters is None:
             vectors = (weights, mu, nu)
             shapes = _transpose_gates(vectors, self._shapes)
-            w, g = (_make_views(kernels.LSTMWeights, of, shapes) for of in (weights, gradient))
+            w, g = (_make_views(LSTMWeights, of, shapes) for of in (weights, gradient))
             hidden, cell = (leaf[0] for leaf in one.memory)
-            count = kernels.learn_lstm(w, g, adam, counts, piece, hidden, cell, count)
+            count = learn_lstm(w, g, adam, counts, piece, hidden, cell, count)
             _transpose_gates(vectors, shapes)
         else:
-            w, g = (
-                _make_views(kernels.PoolWeights, of, self._shapes) for of in (weights, gradient)
-            )
+            w, g = (_make_views(PoolWeights, of, self._shapes) for of in (weights, gradient))
             pools = one.memory.reshape(one.memory.shape[1], -1)
-            count = kernels.learn_pools(w, g, adam, counts, piece, filters, pools, count)
+            count = learn_pools(w, g, adam, counts, piece, filters, pools, count)
         moments.count[0] = count
 
 
@@ -146,14 +147,14 @@ def _blas_threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _make_filters(settings: StreamSettings, dtype: np.dtype) -> "kernels.Filters | None":
+def _make_filters(settings: StreamSettings, dtype: np.dtype) -> Filters | None:
     memory = network_shape(settings, dtype).memory
     if not isinstance(memory, PooledMemory):
         return None
     assert memory.gradient_pools == 1, "the kernels pass gradients through pool 1 alone"
     rates, gains = np.array(memory.filter.rates), np.array(memory.filter.gains)
     chained = memory.filter.wiring == "chain"
-    return kernels.Filters((1 - rates).astype(dtype), gains.astype(dtype), chained)
+    return Filters((1 - rates).astype(dtype), gains.astype(dtype), chained)
 
 
 def _eager_arrays(settings: StreamSettings) -> int:
@@ -166,7 +167,7 @@ def _make_views(cls: type[Views], vector: np.ndarray, shapes: Sequence[tuple[int
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
     parts = np.split(vector, ends[:-1])
     arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-    if cls is kernels.PoolWeights and len(arrays) == len(cls._fields) - 2:
+    if cls is PoolWeights and len(arrays) == len(cls._fields) - 2:
         arrays = [vector[:0].reshape(0, 0), vector[:0], *arrays]
     return cls(*arrays)
 
