@@ -102,7 +102,7 @@ def _draw_lecun(key: Key, shape: tuple[int, ...], dtype: np.dtype) -> Float[np.n
 
 def _draw_orthogonal(key: Key, size: int, dtype: np.dtype) -> Float[np.ndarray, "size size"]:
     """As `jax.random.orthogonal`."""
-    low = np.nextafter(dtype.type(-1), dtype.type(0))
+    low = float(np.nextafter(dtype.type(-1), dtype.type(0)))
     normal = math.sqrt(2) * erfinv(_draw_uniform(key, (size, size), low, 1.0, dtype))
     q, r = np.linalg.qr(normal.astype(dtype))
     return q * np.sign(np.diagonal(r))
