@@ -12,7 +12,7 @@ def evaluate_claims(records: Path) -> list[Finding]:
 
     **Arguments:**
 
-    - `records`: the folder, such as `results/paper`. ValueError if it is not there.
+    - `records`: the folder, such as `results/classification`. ValueError if it is not there.
 
     **Returns:** one finding per claim.
     """

@@ -23,10 +23,10 @@ class Claims:
     does on any.
 
       longpass claims
-      longpass claims --records results/laptop
+      longpass claims --records results/sweep
     """
 
-    records: Path = Path("results/paper")
+    records: Path = Path("results/classification")
     """Folder of `longpass sweep` or `longpass classify`, or one that holds such folders."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""

@@ -24,7 +24,7 @@ FigureName = Literal[
 FigureOfAgents = Literal["rl", "rl-raw", "lstm-onset"]
 FigureOfRuns = Literal["learning", "conditioning", "lineage"]
 
-_RECORDS = Path("results/laptop")
+_RECORDS = Path("results/classification")
 
 
 @dataclasses.dataclass
@@ -51,8 +51,8 @@ class Figure:
     out: Path = Path("results/figures")
     """The folder that files go to; it is made if it is not there."""
     records: Path | None = None
-    """The folder with the records that figures are drawn from; by default results/laptop for
-    truncation and batch-size, results/agents for rl, rl-raw and lstm-onset."""
+    """The folder with the records that figures are drawn from; by default results/classification
+    for truncation and batch-size, results/agents for rl, rl-raw and lstm-onset."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
