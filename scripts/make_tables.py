@@ -141,7 +141,7 @@ def _in_words(value: Any) -> str:
 
 def claims_table() -> str:
     """The paper's claims about classification, evaluated from the committed records."""
-    findings = evaluate_claims(ROOT / "results" / "paper")
+    findings = evaluate_claims(ROOT / "results" / "classification")
     tasks = [one.task for one in findings[0].tasks]
     rows = ["| claim | value (holds above) | " + " | ".join(tasks) + " | verdict |"]
     rows.append("|---|---|" + "---|" * len(tasks) + "---|")
