@@ -91,6 +91,7 @@ DOCTESTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOCTESTS)
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
