@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longpass.memory import plain_unroll
-from tests.memory.zoo import FORMS, MEMORIES, build, sample, unroll, unroll_batch_of_one
+from tests.memory.zoo import FORMS, MEMORIES, build, sample, unroll
 
 # Long enough for several chunks and stretches, the last of them ragged. Short unrolls are compiled
 # without a loop.
@@ -32,16 +32,6 @@ def _in_one_process(name, *values):
 every_memory = pytest.mark.parametrize("name", [_in_one_process(name) for name in MEMORIES])
 every_form = pytest.mark.parametrize(
     ("name", "form"), [_in_one_process(name, form) for name in MEMORIES for form in FORMS[name]]
-)
-# All forms but that of a batch, which is `vmap` of `unroll`: see the law below.
-every_form_of_one = pytest.mark.parametrize(
-    ("name", "form"),
-    [
-        _in_one_process(name, form)
-        for name in MEMORIES
-        for form in FORMS[name]
-        if FORMS[name][form] is not unroll_batch_of_one
-    ],
 )
 
 
@@ -102,7 +92,7 @@ def test_every_form_is_the_plain_scan(name, form, case, seed, chance):
     check_against_plain(build(name), FORMS[name][form], case, seed, chance, 1e-9)
 
 
-@every_form_of_one
+@every_form
 @settings(max_examples=3)
 @given(seed=st.integers(0, 2**16))
 def test_every_form_is_the_plain_scan_in_single_precision(name, form, seed):
@@ -201,7 +191,7 @@ def test_block_every_leaves_outputs_equal_to_the_bit(name, form):
     assert_equal(blocked, free)
 
 
-@every_form_of_one
+@every_form
 def test_unrolls_one_after_the_other_are_one_unroll(name, form):
     memory, unrolled = build(name), FORMS[name][form]
 
@@ -216,7 +206,7 @@ def test_unrolls_one_after_the_other_are_one_unroll(name, form):
     assert_close(differentiate(pieces, None)(*args), differentiate(unrolled, None)(*args))
 
 
-@every_form_of_one
+@every_form
 def test_vmap_is_a_loop(name, form):
     """Outputs of a batch are those of its examples; gradients in parameters are their sum."""
     memory, unrolled = build(name), FORMS[name][form]
@@ -238,15 +228,13 @@ def test_vmap_is_a_loop(name, form):
 
 
 @every_memory
-@pytest.mark.parametrize(
-    ("length", "with_starts", "block_every"), [(LONG, True, 4), (11, False, None)]
-)
-def test_unroll_batch_is_vmap_of_unroll(name, length, with_starts, block_every):
+@pytest.mark.parametrize(("with_starts", "block_every"), [(True, 4), (False, None)])
+def test_unroll_batch_is_vmap_of_unroll(name, with_starts, block_every):
     memory = build(name)
-    cases = [sample(memory, length, seed) for seed in range(3)]
+    cases = [sample(memory, 11, seed) for seed in range(3)]
     states, xs, starts = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cases)
     last, _ = weights_for(memory, 1)
-    shape = (length, 3, *memory.output_shape)
+    shape = (11, 3, *memory.output_shape)
     weights = (
         jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf, -leaf]), last),
         jax.random.normal(jax.random.key(1), shape, memory.dtype),
