@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= results
 
+# Processes that start often, as tests do, begin sooner with the bytecode of the last time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install reproduce check test matrix lint bench clean
 

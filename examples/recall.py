@@ -16,7 +16,7 @@ import optax
 from longpass.memory import LSTM, AbstractMemory, Concrete
 
 CUES, SYMBOLS, DELAY = 4, 8, 60
-BATCH, UPDATES = 64, 300
+BATCH, UPDATES = 32, 200
 
 
 def draw_batch(key: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -58,7 +58,7 @@ def train(memory: AbstractMemory, key: jax.Array) -> float:
 
 def main() -> dict[str, float]:
     key = jax.random.key(0)
-    concrete = Concrete.for_horizon(SYMBOLS, 64, horizon=DELAY, key=key)
+    concrete = Concrete.for_horizon(SYMBOLS, 64, horizon=DELAY, normalise="layer", key=key)
     result = {"Concrete": train(concrete, key), "LSTM": train(LSTM(SYMBOLS, 64, key=key), key)}
     for name, accuracy in result.items():
         print(f"{name:8} {accuracy:.2f} right after {DELAY} steps (chance: {1 / CUES:.2f})")

@@ -86,8 +86,10 @@ def test_successor_features_example():
 DOCTESTS = [
     "longpass._rates",
     "longpass.theory._filters",
-    *(f"longpass.memory._{name}" for name in ("concrete", "gru", "links", "lstm", "pools")),
-    *(f"longpass.networks._{name}" for name in ("actor_critic", "classifier", "memories")),
+    *(f"longpass.memory._{name}" for name in ("gru", "links", "lstm", "pools")),
+    *(f"longpass.networks._{name}" for name in ("classifier", "memories")),
+    pytest.param("longpass.memory._concrete", marks=pytest.mark.slow),
+    pytest.param("longpass.networks._actor_critic", marks=pytest.mark.slow),
 ]
 
 

@@ -71,6 +71,7 @@ def insert(path: Path, text: str, before: str, after: str) -> None:
     path.write_text(whole[:place] + text + whole[place:])
 
 
+@pytest.mark.slow
 def test_a_setting_is_one_field(tmp_path):
     recipe = Recipe("Add a setting", tmp_path)
     (field,) = recipe.blocks

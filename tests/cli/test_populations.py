@@ -198,6 +198,7 @@ def records_of(
     Records(folder / "records.jsonl").append([{"event": "begin"}, *lines])
 
 
+@pytest.mark.slow
 def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     lstm = {"memory": "lstm", "block_every": 300, "env": "t-maze"}
     records_of(tmp_path / "a" / "chain-0")
@@ -285,6 +286,7 @@ def test_what_presets_train():
     assert len(make_agent_preset("laptop", "sequence-recall")) == 3 * 2 * 3
 
 
+@pytest.mark.slow
 def test_reproduce_trains_a_worlds_agents_and_draws_them(tmp_path, capsys, here, monkeypatch):
     command = ("reproduce", "--only", "cued-catch", "--out", tmp_path, "--json")
     monkeypatch.setattr(agents, "train_round", interrupt)

@@ -23,10 +23,8 @@ def address():
         "RAY_TMPDIR": scratch,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
-        # As in the tests' process; and what one process has compiled, the next need not.
+        # As in the tests' process.
         "JAX_ENABLE_X64": "1",
-        "JAX_COMPILATION_CACHE_DIR": f"{scratch}/programs",
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
     }
     os.environ |= setting
     script = Path(__file__).parent / "serve.py"

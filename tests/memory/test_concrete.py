@@ -94,7 +94,8 @@ def test_gradients_pass_through_the_fastest_pools_only(kind, gradient_pools, wit
     def loss(memory, state):
         return weigh(memory.unroll(state, xs, starts)[1])
 
-    grad_memory, grad_state = eqx.filter_grad(lambda args: loss(*args))((memory, state))
+    grad = eqx.filter_jit(eqx.filter_grad(lambda args: loss(*args)))
+    grad_memory, grad_state = grad((memory, state))
     reached = np.abs(np.asarray(grad_state)).max(axis=1) > 0
     assert reached.tolist() == [n < gradient_pools for n in range(3)]
     # Every viewport learns, whether its pool passes gradients on or not.
@@ -122,7 +123,7 @@ def test_blocked_pools_are_constants_to_the_writer(gradient_pools):
         return weigh(changed.unroll(changed.initial_state(), xs)[1])
 
     np.testing.assert_allclose(
-        jax.grad(ours)(memory.write), jax.grad(by_hand)(memory.write), atol=1e-12
+        jax.jit(jax.grad(ours))(memory.write), jax.jit(jax.grad(by_hand))(memory.write), atol=1e-12
     )
 
 

@@ -1,5 +1,6 @@
 """Pools against SciPy's filters, and every form of the linear pools against the recursion."""
 
+import functools
 import itertools
 
 import jax
@@ -41,16 +42,19 @@ def test_pools_are_scipys_filters_over_10_000_steps(kind, base, with_starts):
 
 
 @pytest.mark.parametrize("wiring", ["chain", "parallel"])
-@pytest.mark.parametrize("length", [1, 7, 64, 101])
-@pytest.mark.parametrize("chunk", [1, 8, 32, 200])
+@pytest.mark.parametrize(
+    ("length", "chunk"),
+    # Chunks of one step, whole ones, a rest, and a chunk that is longer than the sequence.
+    [(1, 1), (1, 8), (7, 1), (7, 8), (64, 8), (64, 32), (101, 32), (101, 200)],
+)
 def test_chunks_are_the_scan(wiring, length, chunk):
     filt = Filter(rates(1.8, 5), wiring)
     keys = jax.random.split(jax.random.key(0), 3)
     state = jax.random.normal(keys[0], (5, 3))
     drive = jax.random.normal(keys[1], (length, 3))
     for starts in (None, jax.random.bernoulli(keys[2], 0.2, (length,))):
-        expected = scan_form(filt, state, drive, starts)
-        ours = chunk_form(filt, state, drive, starts, chunk)
+        expected = jax.jit(functools.partial(scan_form, filt))(state, drive, starts)
+        ours = jax.jit(functools.partial(chunk_form, filt, chunk=chunk))(state, drive, starts)
         np.testing.assert_allclose(ours, expected, atol=1e-13)
 
 

@@ -180,7 +180,7 @@ def test_pools_of_all_rates_share_one_program():
 def test_a_group_is_its_runs(memory):
     """Runs of one shape differ in seed, learning rate, epsilon and base."""
     one = dataclasses.replace(
-        POOLED if memory == "chain" else LSTM, truncation=16, batch_size=4, symbols=64 * 512
+        POOLED if memory == "chain" else LSTM, truncation=16, batch_size=4, symbols=64 * 256
     )
     other = dataclasses.replace(one, seed=2, learning_rate=1e-2, epsilon=1e-3)
     if memory == "chain":
