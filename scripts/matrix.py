@@ -26,7 +26,7 @@ MATRIX = ROOT / ".matrix"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 VERSIONS = ("newest", "oldest")
 # Ray is left out: no fast test needs it.
-EXTRAS = ("test", "gym", "tensorboard")
+EXTRAS = ("test", "gym", "native", "tensorboard")
 # What the table shows of each environment.
 SHOWN = ("jax", "numpy", "polars", "equinox")
 

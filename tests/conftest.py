@@ -6,6 +6,7 @@ Shapes and types that annotations name are checked in every package while the te
 
 import os
 import signal
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -13,10 +14,12 @@ ROOT = Path(__file__).parent.parent
 # Compiling takes most of the tests' time, and most programs run only briefly: compile them quickly.
 # Processes that tests start inherit this. Set before JAX is imported, as is the cache.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# XLA's older code generator takes half the time of its new one.
-os.environ.setdefault(
-    "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-)
+# XLA's older code generator takes half the time of its new one. Newer versions do not have it, and
+# a flag that they do not know ends them.
+if metadata.version("jaxlib").startswith("0.10."):
+    os.environ.setdefault(
+        "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    )
 # Every compiled program is kept for the other processes of this run, and for the next run. Deleting
 # the folder is always safe.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
