@@ -103,7 +103,8 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(
 def test_stopping_and_resuming_in_default_precision(tmp_path):
     """As users run it. This process has double precision, which once hid that a checkpoint could
     not be loaded."""
-    command = ("classify", *TINY[:-1], 4 * 2 * 512 * 100, "--json", "--out")
+    # Long enough that the signal comes while it trains.
+    command = ("classify", *TINY[:-1], 4 * 2 * 512 * 2000, "--json", "--out")
     code, out, err = run_longpass(*command, tmp_path / "whole")
     assert code == 0, err
     whole = json.loads(out)
