@@ -122,9 +122,10 @@ def draw(out: Path, settings: Settings | None = None) -> list[Path]:
                 _panel(ax, here, settings)
             row[0].set_ylabel(f"{_name_noise(noise)}\nbase")
         for above, below, (task, wiring) in zip(axes[0], axes[-1], panels, strict=True):
-            title, chance = TASKS[task]
             # The task's name stands over both of its panels.
-            name = f"{title} (chance {chance:.3g})" if wiring == WIRINGS[0] else ""
+            name = (
+                f"{TASKS[task]} (chance {streams.CHANCE[task]:.3g})" if wiring == WIRINGS[0] else ""
+            )
             above.set_title(f"{name}\n{wiring}")
             below.set_xlabel("number of pools")
         label = "accuracy of a linear reader"
