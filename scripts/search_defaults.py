@@ -1,0 +1,122 @@
+"""Search for the defaults of each memory: a grid over Adam's learning rate and epsilon.
+
+All else is left at the defaults of `StreamSettings`. Every run is recorded when it is finished, and
+the same command continues a search that was stopped:
+
+    python scripts/search_defaults.py --out results/defaults/short
+    python scripts/search_defaults.py --out results/defaults/long --plan.name defaults-long \
+        --plan.symbols 4e7 --plan.truncations 2 --plan.learning-rates 1e-4 3e-4 1e-3
+"""
+
+import dataclasses
+import itertools
+import statistics
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from longpass._fields import Bounds, check_settings
+from longpass.jobs import LocalEngine
+from longpass.memory import MemoryName
+from longpass.records import Line
+from longpass.streams import LearnerName, StreamSettings, Sweep, TaskName, train_group
+
+
+@dataclasses.dataclass(frozen=True)
+class GridPlan:
+    """Each memory at each truncation with each learning rate and epsilon, several seeds."""
+
+    name: str = "defaults"
+    """Name of the sweep."""
+    task: TaskName = "two-markers"
+    """Task."""
+    memories: tuple[MemoryName, ...] = ("parallel", "chain", "lstm")
+    """Memories."""
+    truncations: tuple[int, ...] = (2, 128)
+    """Truncation lengths."""
+    learning_rates: tuple[float, ...] = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+    """Adam's learning rates."""
+    epsilons: tuple[float, ...] = (1e-6, 1e-4)
+    """Adam's epsilons."""
+    seeds: Annotated[int, Bounds(least=1)] = 2
+    """Runs per point of the grid, with seeds from 0."""
+    symbols: int | float = 12_000_000
+    """Symbols to train each run on."""
+
+    def check(self) -> None:
+        """ValueError or TypeError if a setting is not allowed."""
+        check_settings(self)
+        for i in range(len(self)):
+            self.settings(i)
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self._points())
+
+    def settings(self, i: int) -> StreamSettings:
+        """The settings of run `i`, complete. Seeds change fastest, memories slowest."""
+        memory, truncation, learning_rate, epsilon, seed = self._points()[i]
+        settings = StreamSettings(
+            task=self.task,
+            memory=memory,
+            truncation=truncation,
+            symbols=self.symbols,
+            learning_rate=learning_rate,
+            epsilon=epsilon,
+            seed=seed,
+        )
+        return settings.resolved()
+
+    def groups(self, learner: LearnerName | None = None) -> list[tuple[int, ...]]:
+        """Every run for itself."""
+        return [(i,) for i in range(len(self))]
+
+    def _points(self) -> list[tuple[MemoryName, int, float, float, int]]:
+        return list(
+            itertools.product(
+                self.memories,
+                self.truncations,
+                self.learning_rates,
+                self.epsilons,
+                range(self.seeds),
+            )
+        )
+
+
+@dataclasses.dataclass
+class Search:
+    """Run what remains of a search and print what it found."""
+
+    plan: GridPlan
+    out: Path
+    """Folder for the plan and the records."""
+    workers: int = 1
+    """Processes."""
+
+
+def print_means(lines: list[Line]) -> None:
+    """Print the mean accuracy of the seeds at each point of the grid; diverged runs count as 0."""
+    points: dict[tuple[str, int, float, float], list[float]] = {}
+    for line in lines:
+        one = line["settings"]
+        point = (one["memory"], one["truncation"], one["learning_rate"], one["epsilon"])
+        points.setdefault(point, []).append(line["accuracy"] or 0.0)
+    print(f"{'memory':9} {'T':>4} {'rate':>7} {'epsilon':>8} {'mean':>6}  accuracies")
+    for (memory, truncation, rate, epsilon), found in sorted(points.items()):
+        each = " ".join(f"{accuracy:.3f}" for accuracy in found)
+        mean = statistics.fmean(found)
+        print(f"{memory:9} {truncation:4} {rate:7.0e} {epsilon:8.0e} {mean:6.3f}  {each}")
+
+
+def main() -> None:
+    search = tyro.cli(Search, description=__doc__)
+    sweep = Sweep(search.plan, search.out)
+    for progress in sweep.run(LocalEngine(train_group, search.workers)):
+        if progress.state == "failed":
+            print(f"run {progress.job.id[0]} failed: {progress.error}", flush=True)
+    print_means(sweep.results())
+
+
+if __name__ == "__main__":
+    main()
