@@ -39,6 +39,10 @@ class GridPlan:
     """Adam's learning rates."""
     epsilons: tuple[float, ...] = (1e-6, 1e-4)
     """Adam's epsilons."""
+    bases: tuple[float, ...] = ()
+    """Bases of pools. None: the default; for memories with pools only."""
+    num_pools: tuple[int, ...] = ()
+    """Numbers of pools. None: the default; for memories with pools only."""
     seeds: Annotated[int, Bounds(least=1)] = 2
     """Runs per point of the grid, with seeds from 0."""
     symbols: int | float = 12_000_000
@@ -56,13 +60,15 @@ class GridPlan:
 
     def settings(self, i: int) -> StreamSettings:
         """The settings of run `i`, complete. Seeds change fastest, memories slowest."""
-        memory, truncation, learning_rate, epsilon, seed = self._points()[i]
+        memory, truncation, base, num_pools, rate, epsilon, seed = self._points()[i]
         settings = StreamSettings(
             task=self.task,
             memory=memory,
             truncation=truncation,
             symbols=self.symbols,
-            learning_rate=learning_rate,
+            base=base,
+            num_pools=num_pools,
+            learning_rate=rate,
             epsilon=epsilon,
             seed=seed,
         )
@@ -72,11 +78,13 @@ class GridPlan:
         """Every run for itself."""
         return [(i,) for i in range(len(self))]
 
-    def _points(self) -> list[tuple[MemoryName, int, float, float, int]]:
+    def _points(self) -> list[tuple[MemoryName, int, float | None, int | None, float, float, int]]:
         return list(
             itertools.product(
                 self.memories,
                 self.truncations,
+                self.bases or (None,),
+                self.num_pools or (None,),
                 self.learning_rates,
                 self.epsilons,
                 range(self.seeds),
@@ -97,16 +105,15 @@ class Search:
 
 def print_means(lines: list[Line]) -> None:
     """Print the mean accuracy of the seeds at each point of the grid; diverged runs count as 0."""
-    points: dict[tuple[str, int, float, float], list[float]] = {}
+    names = ("memory", "truncation", "base", "num_pools", "learning_rate", "epsilon")
+    points: dict[tuple[str, ...], list[float]] = {}
     for line in lines:
-        one = line["settings"]
-        point = (one["memory"], one["truncation"], one["learning_rate"], one["epsilon"])
+        point = tuple(str(line["settings"][name]) for name in names)
         points.setdefault(point, []).append(line["accuracy"] or 0.0)
-    print(f"{'memory':9} {'T':>4} {'rate':>7} {'epsilon':>8} {'mean':>6}  accuracies")
-    for (memory, truncation, rate, epsilon), found in sorted(points.items()):
-        each = " ".join(f"{accuracy:.3f}" for accuracy in found)
-        mean = statistics.fmean(found)
-        print(f"{memory:9} {truncation:4} {rate:7.0e} {epsilon:8.0e} {mean:6.3f}  {each}")
+    print(*names, "mean", "accuracies", sep="  ")
+    for point, found in points.items():
+        cells = [cell.rjust(len(name)) for name, cell in zip(names, point, strict=True)]
+        print(*cells, f"{statistics.fmean(found):.3f}", *(f"{one:.3f}" for one in found), sep="  ")
 
 
 def main() -> None:
