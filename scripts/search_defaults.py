@@ -1,24 +1,24 @@
-"""Search for the defaults of each memory: a grid over Adam's learning rate and epsilon.
+"""Search for the defaults of each memory: a grid over Adam's learning rate, epsilon and sizes.
 
 All else is left at the defaults of `StreamSettings`. Every run is recorded when it is finished, and
 the same command continues a search that was stopped:
 
     python scripts/search_defaults.py --out results/defaults/short
-    python scripts/search_defaults.py --out results/defaults/long --plan.name defaults-long \
-        --plan.symbols 4e7 --plan.truncations 2 --plan.learning-rates 1e-4 3e-4 1e-3
+
+results/README.md has the other commands that were run.
 """
 
 import dataclasses
 import itertools
 import statistics
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from longpass._fields import Bounds, check_settings
 from longpass.jobs import LocalEngine
-from longpass.memory import MemoryName
+from longpass.memory import MemoryName, has_pools
 from longpass.records import Line
 from longpass.streams import LearnerName, StreamSettings, Sweep, TaskName, train_group
 
@@ -40,9 +40,11 @@ class GridPlan:
     epsilons: tuple[float, ...] = (1e-6, 1e-4)
     """Adam's epsilons."""
     bases: tuple[float, ...] = ()
-    """Bases of pools. None: the default; for memories with pools only."""
+    """Bases of pools. Empty: the default; for memories with pools only."""
     num_pools: tuple[int, ...] = ()
-    """Numbers of pools. None: the default; for memories with pools only."""
+    """Numbers of pools. Empty: the default; for memories with pools only."""
+    sizes: tuple[int, ...] = ()
+    """Units of each pool, or of a memory without pools (D). Empty: the default."""
     seeds: Annotated[int, Bounds(least=1)] = 2
     """Runs per point of the grid, with seeds from 0."""
     symbols: int | float = 12_000_000
@@ -60,7 +62,8 @@ class GridPlan:
 
     def settings(self, i: int) -> StreamSettings:
         """The settings of run `i`, complete. Seeds change fastest, memories slowest."""
-        memory, truncation, base, num_pools, rate, epsilon, seed = self._points()[i]
+        memory, truncation, base, num_pools, size, rate, epsilon, seed = self._points()[i]
+        size_name = "pool_size" if has_pools(memory) else "state_size"
         settings = StreamSettings(
             task=self.task,
             memory=memory,
@@ -68,6 +71,7 @@ class GridPlan:
             symbols=self.symbols,
             base=base,
             num_pools=num_pools,
+            **{size_name: size},
             learning_rate=rate,
             epsilon=epsilon,
             seed=seed,
@@ -78,13 +82,14 @@ class GridPlan:
         """Every run for itself."""
         return [(i,) for i in range(len(self))]
 
-    def _points(self) -> list[tuple[MemoryName, int, float | None, int | None, float, float, int]]:
+    def _points(self) -> list[tuple[Any, ...]]:
         return list(
             itertools.product(
                 self.memories,
                 self.truncations,
                 self.bases or (None,),
                 self.num_pools or (None,),
+                self.sizes or (None,),
                 self.learning_rates,
                 self.epsilons,
                 range(self.seeds),
@@ -105,7 +110,8 @@ class Search:
 
 def print_means(lines: list[Line]) -> None:
     """Print the mean accuracy of the seeds at each point of the grid; diverged runs count as 0."""
-    names = ("memory", "truncation", "base", "num_pools", "learning_rate", "epsilon")
+    names = ("memory", "truncation", "base", "num_pools", "pool_size", "state_size")
+    names += ("learning_rate", "epsilon")
     points: dict[tuple[str, ...], list[float]] = {}
     for line in lines:
         point = tuple(str(line["settings"][name]) for name in names)
