@@ -19,11 +19,14 @@ from longpass.streams import (
     StreamTraining,
     TaskName,
     choose_learner,
+    make_network,
     make_task,
 )
 from longpass.streams import _group as group
 from longpass.streams import _native_streams as native_streams
 from longpass.streams import _update as update
+from longpass.streams._flat_weights import flatten_weights
+from longpass.streams._native_weights import draw_native_weights
 from longpass.streams._tally import CRITERION_LENGTH
 
 SMALL = {
@@ -160,6 +163,16 @@ def test_the_criterion_counts_sequences_in_a_row():
     assert counts.criterion[0] == CRITERION_LENGTH + 2
     assert counts.right[0] == 4  # of the first five, one was wrong
     assert counts.streak[0] == CRITERION_LENGTH + 1
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(jnp.float32, 1e-6), (jnp.float64, 1e-13)])
+@pytest.mark.parametrize("memory", SMALL)
+def test_initial_weights_are_those_of_the_network(memory, dtype, tolerance):
+    settings = small(memory, task="three-markers", seed=2**32 - 1)
+    drawn = draw_native_weights(settings, dtype)
+    network = flatten_weights(make_network(settings, dtype))
+    assert drawn.dtype == network.dtype
+    np.testing.assert_allclose(drawn, network, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def run_sweep(
 
     if sweep.warning:
         console.print(f"longpass: {sweep.warning}", style="yellow", markup=False, soft_wrap=True)
-    expected = {job.id: estimate_seconds(job.payload) for job in sweep.remaining()}
+    expected = {job.id: estimate_seconds(job.payload, sweep.learner) for job in sweep.remaining()}
     view = SweepView(len(sweep.plan), expected, engine.workers)
     if expected:
         recorded = f", {view.done} are recorded already" if view.done else ""

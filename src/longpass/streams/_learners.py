@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from longpass.streams._flat_weights import WeightLayout
-from longpass.streams._group import StreamPurpose, make_hyper, start_streams
+from longpass.streams._group import StreamPurpose, init_learners, make_hyper, start_streams
 from longpass.streams._network import rateless_shape
 from longpass.streams._settings import LearnerName, StreamSettings
 from longpass.streams._stream import Cursor, Stream
@@ -33,6 +33,10 @@ class SymbolSource(Protocol):
 @runtime_checkable
 class GroupLearner(Protocol):
     """Draws symbols and learns from them, minibatch by minibatch, for all runs of a group."""
+
+    def init_learners(self) -> Learner:
+        """The learners of the group before the first update."""
+        ...
 
     def start_streams(self, purpose: StreamPurpose) -> Cursor:
         """The beginning of the streams of the group: cursors (group, B)."""
@@ -94,11 +98,15 @@ class CompiledLearner:
     """
 
     def __init__(self, settings: Sequence[StreamSettings], shape: GroupShape, dtype: DTypeLike):
-        self._settings, self._shape = settings, shape
+        self._settings, self._shape, self._dtype = settings, shape, dtype
         self._layout = WeightLayout.of(rateless_shape(settings[0], dtype))
         self._hyper = make_hyper(settings, shape, dtype)
         still = jnp.zeros_like(self._hyper.learning_rate)
         self._frozen = self._hyper._replace(learning_rate=still)
+
+    def init_learners(self) -> Learner:
+        """See `GroupLearner.init_learners`."""
+        return init_learners(self._settings, self._shape, self._dtype)
 
     def start_streams(self, purpose: StreamPurpose) -> Cursor:
         """See `GroupLearner.start_streams`."""

@@ -1,8 +1,8 @@
 """The native learner: the same as `learn_stream`, with nothing compiled per network.
 
 It changes the same `Learner`, with NumPy arrays for leaves, so that a run may be begun by one and
-continued by the other. Functions that Numba compiles draw the symbols (`_native_streams.py`) and
-learn from them (`_native_kernels.py`).
+continued by the other. NumPy draws initial weights (`_native_weights.py`); functions that Numba
+compiles draw symbols (`_native_streams.py`) and learn from them (`_native_kernels.py`).
 """
 
 import functools
@@ -17,16 +17,17 @@ from threadpoolctl import ThreadpoolController
 from longpass.memory import PooledMemory
 from longpass.streams import _native_kernels as kernels
 from longpass.streams._flat_weights import WeightLayout
-from longpass.streams._group import StreamPurpose
+from longpass.streams._group import StreamPurpose, learners_shape, stack
 from longpass.streams._native_streams import (
     NativeSource,
     make_native_task,
     start_native_streams,
 )
+from longpass.streams._native_weights import draw_native_weights
 from longpass.streams._network import network_shape, rateless_shape
 from longpass.streams._settings import StreamSettings
 from longpass.streams._stream import Cursor, Stream
-from longpass.streams._tally import Tally, TrainingLimits
+from longpass.streams._tally import Tally, TrainingLimits, init_tally
 from longpass.streams._update import GroupShape, Learner
 
 # Most updates without a label that weights may lie behind, and weights that are caught up at once.
@@ -54,6 +55,16 @@ class NativeLearner:
         self._shapes = WeightLayout.of(rateless_shape(settings[0], dtype)).shapes
         self._threads = _blas_threads()
         self._filters = [_make_filters(one, self._dtype) for one in settings]
+
+    def init_learners(self) -> Learner:
+        """See `GroupLearner.init_learners`."""
+        shapes = learners_shape(self._settings, self._shape, self._dtype)
+        learner = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+        tally = init_tally(len(self._shape.task.classes), self._dtype)
+        return learner._replace(
+            weights=np.stack([draw_native_weights(one, self._dtype) for one in self._settings]),
+            tally=stack([tally] * len(self._settings)),
+        )
 
     def start_streams(self, purpose: StreamPurpose) -> Cursor:
         """See `GroupLearner.start_streams`."""

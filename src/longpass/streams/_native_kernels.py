@@ -26,11 +26,10 @@ B1, B2 = 0.9, 0.999  # of Adam
 # Smaller numbers are set to 0: arithmetic with denormal numbers is slow.
 _TINY = 1e-30
 _TINY_SQUARE = 1e-37
-# Streams of an LSTM are run together in as many rows as give products of at most this many
-# multiplications (OpenBLAS has a faster way for those), but no more than `_MOST_ROWS`.
+# Products of an LSTM have as many rows as give at most this many multiplications: OpenBLAS has a
+# faster way for those. No more than `_MOST_ROWS` streams are run together.
 _SMALL_PRODUCT = 1_000_000
 _MOST_ROWS = 64
-_GRADIENT_ROWS = 512  # of one product of their backward pass
 # Units of pools that are run together: what the fastest cache holds.
 _POOL_UNITS = 6000
 
@@ -732,7 +731,8 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
     T = piece.truncation
     parts = -(-T // piece.segment)
     most = parts * B
-    rows = min(_MOST_ROWS, max(1, _SMALL_PRODUCT // (4 * H * H)))
+    small = max(1, _SMALL_PRODUCT // (4 * H * H))
+    rows = min(_MOST_ROWS, small)
     rows = -(-B // -(-B // rows))  # blocks of nearly one size
     dtype = hidden.dtype
     zero = hidden.dtype.type(0)
@@ -751,7 +751,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
         np.empty((T, rows, H), dtype),
     )
     gates, cell_tanh, cell_before, hidden_before = history
-    products = max(_GRADIENT_ROWS, rows)
+    products = max(rows, small)
     scratch = (
         np.empty(rows, np.int32),
         np.empty(rows, np.int32),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import UInt32
 
 from longpass.streams import _subsequences as subsequences
 from longpass.streams import _temporal_order as temporal_order
@@ -122,6 +123,21 @@ def start_native_streams(
     return Cursor(jax.random.wrap_key_data(jnp.asarray(words)), np.zeros(shape, np.int32), places)
 
 
+def derive_key(key: tuple[int, int], number: int) -> tuple[int, int]:
+    """As `jax.random.fold_in`, and one of the keys of `jax.random.split`."""
+    first, second = _hash(*key, 0, number)
+    return int(first), int(second)
+
+
+def draw_words(
+    key: tuple[int, int], count: int
+) -> tuple[UInt32[np.ndarray, " count"], UInt32[np.ndarray, " count"]]:
+    """Two random words per number: `jax.random.bits` is made of them."""
+    words = np.empty((2, count), np.uint32)
+    _fill_words(*key, words)
+    return words[0], words[1]
+
+
 @compile_native
 def _hash(first, second, high, low):
     """Threefry with 20 rounds: two words from a key of two words and a count of two words."""
@@ -136,6 +152,12 @@ def _hash(first, second, high, low):
         x = (x + keys[(turn + 1) % 3]) & _MASK
         y = (y + keys[(turn + 2) % 3] + np.uint64(turn + 1)) & _MASK
     return x, y
+
+
+@compile_native
+def _fill_words(first, second, words):
+    for n in range(words.shape[1]):
+        words[0, n], words[1, n] = _hash(first, second, 0, n)
 
 
 @compile_native

@@ -13,7 +13,6 @@ from longpass._fields import to_json
 from longpass.records import Line
 from longpass.streams._group import (
     StreamPurpose,
-    init_learners,
     learners_shape,
     make_shape,
     stack,
@@ -90,7 +89,7 @@ class StreamTraining:
         self._advance_seconds = advance_seconds
         self._seconds_before = 0.0
         if checkpoint is None:
-            state = init_learners(self.settings, self.shape, dtype)
+            state = self._learner.init_learners()
             cursors = self._learner.start_streams(StreamPurpose.TRAINING)
         else:
             (state, cursors), seconds = checkpoint
