@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from longpass._fields import from_json, to_json
-from longpass.streams import StreamSettings
+from longpass.streams import FixedPlan, StreamSettings
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,27 @@ def test_defaults_are_filled_in_where_the_memory_has_the_setting():
     for settings in (chain, lstm):
         assert settings.resolved() == settings
         assert from_json(StreamSettings, to_json(settings)) == settings
+
+
+def test_the_learning_rate_depends_on_memory_and_truncation_unless_it_is_given():
+    for memory, short, long in (("chain", 3e-4, 1e-3), ("parallel", 2e-4, 1e-3)):
+        for truncation, rate in ((2, short), (15, short), (16, long), (256, long)):
+            settings = StreamSettings(memory=memory, truncation=truncation)
+            assert settings.resolved().learning_rate == rate
+            given = dataclasses.replace(settings, learning_rate=1e-6)
+            assert given.resolved().learning_rate == 1e-6
+    for memory in ("lstm", "gru"):
+        assert StreamSettings(memory=memory).resolved().learning_rate == 5e-4
+    assert StreamSettings(memory="parallel").resolved().pool_size == 48
+    assert StreamSettings(memory="parallel", pool_size=8).resolved().pool_size == 8
+
+
+def test_a_plan_with_fixed_settings_has_the_defaults():
+    plan = FixedPlan("a", "two-markers", ("lstm", "parallel"), (2, 128), seeds=2, symbols=10**6)
+    for i in range(len(plan)):
+        run = plan.settings(i)
+        plain = StreamSettings(memory=run.memory, truncation=run.truncation, symbols=10**6)
+        assert run == dataclasses.replace(plain, seed=run.seed).resolved()
 
 
 def test_settings_and_plans_need_no_jax():
