@@ -26,7 +26,6 @@ from longpass.agents import (
 from longpass.claims import TaskFinding, evaluate_claims
 from longpass.records import RECORDS, Line, Records
 from longpass.streams import (
-    LONG_TRUNCATION,
     SOLVED,
     StreamSettings,
     SweepPlan,
@@ -148,16 +147,16 @@ def _in_words(value: Any) -> str:
 
 
 def defaults_table() -> str:
-    """The defaults that depend on the memory."""
+    """The defaults that depend on the memory, at three truncations and the default batch size."""
     names = ("pool_size", "num_pools", "viewport_size", "base", "state_size")
-    cells = " | ".join(f"`{name}`" for name in names)
-    rates = f"`learning_rate`, T < {LONG_TRUNCATION} | T >= {LONG_TRUNCATION}"
-    rows = [f"| memory | {rates} | {cells} |", "|---|---|---|" + "---|" * len(names)]
+    truncations, batch = (2, 16, 128), StreamSettings().batch_size
+    rates = [f"`learning_rate`, {batch} x {truncation}" for truncation in truncations]
+    rows = [f"| memory | {' | '.join([*rates, *(f'`{name}`' for name in names)])} |"]
+    rows.append("|---" * (1 + len(rates) + len(names)) + "|")
     for memory in ("chain", "parallel", "lstm", "gru"):
-        short = memory_defaults(memory, LONG_TRUNCATION - 1)
-        long = memory_defaults(memory, LONG_TRUNCATION)
-        cells = [f"{one['learning_rate']:g}" for one in (short, long)]
-        cells += [_in_words(short.get(name)) for name in names]
+        found = [memory_defaults(memory, batch * truncation) for truncation in truncations]
+        cells = [f"{one['learning_rate']:g}" for one in found]
+        cells += [_in_words(found[0].get(name)) for name in names]
         rows.append(f"| {memory} | {' | '.join(cells)} |")
     return "\n".join(rows)
 

@@ -1,4 +1,3 @@
-from ._defaults import LONG_TRUNCATION as LONG_TRUNCATION
 from ._defaults import memory_defaults as memory_defaults
 from ._estimate import estimate_seconds as estimate_seconds
 from ._fixed_plan import FixedPlan as FixedPlan

@@ -48,7 +48,8 @@ class StreamSettings:
     """Symbols to train on, over all streams. By default as many as in the paper: 4e7, for
     subsequences 1e8."""
     learning_rate: Annotated[float | None, Bounds(above=0.0)] = None
-    """Adam's learning rate (paper: 5e-7 to 1e-3). The default depends on memory and truncation."""
+    """Adam's learning rate (paper: 5e-7 to 1e-3). The default depends on memory and
+    minibatch."""
     epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
     """Adam's epsilon (paper: 5e-7 to 1e-3)."""
     hidden_size: Annotated[int, Bounds(least=1)] = 64
@@ -91,7 +92,7 @@ class StreamSettings:
                     f"{name} is {getattr(self, name)!r}: it must be left out for {self.memory}, "
                     f"which {reason}"
                 )
-        own = memory_defaults(self.memory, self.truncation)
+        own = memory_defaults(self.memory, self.minibatch)
         changes: dict[str, object] = {
             name: value for name, value in own.items() if getattr(self, name) is None
         }
