@@ -205,11 +205,17 @@ def collapse_table() -> str:
         "below_epsilon": "{:.2f}",
         "accuracy": "{:.2f}",
     }
-    rows = ["| learning rate | " + " | ".join(name.replace("_", " ") for name in forms) + " |"]
-    rows.append("|---|" + "---|" * len(forms))
+    title = "| memory | learning rate | " + " | ".join(name.replace("_", " ") for name in forms)
+    rows = [f"{title} |", "|---|---|" + "---|" * len(forms)]
+    runs: dict[str, list[Line]] = {}
     for line in Records(SEARCH / "collapse.jsonl").read():
-        cells = [form.format(line[name]) for name, form in forms.items()]
-        rows.append(f"| {line['settings']['learning_rate']:g} | {' | '.join(cells)} |")
+        runs.setdefault(str(line["settings"]), []).append(line)
+    for found in runs.values():
+        for line in (found[0], *found[1::2]):
+            cells = [form.format(line[name]) for name, form in forms.items()]
+            settings = line["settings"]
+            begin = f"| {settings['memory']} | {settings['learning_rate']:g}"
+            rows.append(f"{begin} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
