@@ -40,10 +40,11 @@ from longpass.streams import (
 STEPS = 1024  # of each stream that are drawn at once
 HELD_OUT = 10  # draws that accuracy is measured on: about 3,000 sequences with 32 streams
 
-Variant = Literal["ours", "no-bias", "first-pool", "skip-steps", "no-input"]
+Variant = Literal["ours", "no-bias", "zero-bias", "first-pool", "skip-steps", "no-input"]
 """How a network or its training differs from ours:
 
 - no-bias: the embedding has no bias.
+- zero-bias: the bias of the embedding begins at 0, and is learned as ours is.
 - first-pool: the learned matrix writes into pool 1 only, as the paper draws it; the other pools
   filter the embedding itself.
 - skip-steps: Adam takes no step in minibatches without a label.
@@ -185,6 +186,10 @@ def train(variant: Variant, settings: StreamSettings) -> dict[str, Any]:
     network = make_network(settings, jnp.float32)
     if variant == "no-input":
         network = _without_input(network)
+    if variant == "zero-bias":
+        network = eqx.tree_at(
+            lambda network: network.embedding.bias, network, replace_fn=jnp.zeros_like
+        )
     layout = WeightLayout.of(network)
     arrays = jax.tree.leaves(eqx.filter(network, eqx.is_array))
     weights = jnp.concatenate([array.ravel() for array in arrays])
