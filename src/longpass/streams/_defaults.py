@@ -13,7 +13,7 @@ _POOLS = {"pool_size": 24, "num_pools": 12, "viewport_size": 16, "base": 1.5}
 _PARALLEL = {**_POOLS, "pool_size": 48}
 _STATE = {"state_size": 32}
 # Learning rates of pools with a minibatch of `_MINIBATCH` symbols, and the largest one.
-_POOL_RATES: dict[MemoryName, float] = {"chain": 3e-4, "parallel": 2e-4}
+_POOL_RATES: dict[MemoryName, float] = {"chain": 3e-4, "parallel": 1.5e-4}
 _MINIBATCH = 64
 _LARGEST_RATE = 1e-3
 # At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large
