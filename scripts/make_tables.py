@@ -167,7 +167,7 @@ def search_table() -> str:
     names = ("memory", "truncation", "symbols", "pool_size", "state_size", "base", "num_pools")
     rows: dict[tuple[str, ...], list[Line]] = {}
     # Some runs belong to two searches. If initial weights changed between them, both are shown.
-    for line in {f"{line['settings']} {line['accuracy']}": line for line in lines}.values():
+    for line in {f"{line['settings']} {line['curve']}": line for line in lines}.values():
         row = tuple(_in_words(line["settings"][name]) for name in (*names, "epsilon"))
         rows.setdefault(row, []).append(line)
     order = {memory: n for n, memory in enumerate(("chain", "parallel", "lstm"))}
