@@ -1,7 +1,7 @@
 """Defaults of settings that depend on the memory.
 
-They were found by one small search for all memories (`scripts/search_defaults.py`), which
-docs/classification.md describes. This file does not import JAX.
+They were found by a small search (`scripts/search_defaults.py`), which docs/classification.md
+describes. This file does not import JAX.
 """
 
 from longpass.memory import MemoryName, has_pools
@@ -15,8 +15,7 @@ _POOL_RATES: dict[MemoryName, float] = {"chain": 3e-4, "parallel": 1e-4}
 _MINIBATCH = 64
 _GROWTH = 0.75  # the power of the minibatch with which they grow
 _LARGEST_RATE = 1e-3
-# At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large
-# as that of the pools.
+# At truncation 128 an LSTM learns equally well at rates from 3e-4 to 1e-3.
 _STATE_RATE = 5e-4
 
 
