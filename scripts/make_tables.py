@@ -1,7 +1,7 @@
-"""Write the tables of settings, claims and the linear reader into the documentation.
+"""Write the tables of settings, claims, the linear reader and defaults into the documentation.
 
 Each stands between its markers. The linear reader's are made from the CSV of its figure, those of
-claims from records.
+claims and of the search for defaults from records.
 
 python scripts/make_tables.py          # write
 python scripts/make_tables.py --check  # exit with 1 if a page would change
@@ -24,10 +24,17 @@ from longpass.agents import (
     default_words,
 )
 from longpass.claims import TaskFinding, evaluate_claims
-from longpass.streams import SOLVED, StreamSettings, SweepPlan
+from longpass.records import RECORDS, Line, Records
+from longpass.streams import (
+    SOLVED,
+    StreamSettings,
+    SweepPlan,
+    memory_defaults,
+)
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+SEARCH = ROOT / "results" / "defaults"
 READER = ROOT / "results" / "figures" / "linear-reader.csv"
 END = "<!-- end -->"
 
@@ -139,6 +146,97 @@ def _in_words(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def defaults_table() -> str:
+    """The defaults that depend on the memory, at three truncations and the default batch size."""
+    names = ("pool_size", "num_pools", "viewport_size", "base", "state_size")
+    truncations, batch = (2, 16, 128), StreamSettings().batch_size
+    rates = [f"`learning_rate`, {batch} x {truncation}" for truncation in truncations]
+    rows = [f"| memory | {' | '.join([*rates, *(f'`{name}`' for name in names)])} |"]
+    rows.append("|---" * (1 + len(rates) + len(names)) + "|")
+    for memory in ("chain", "parallel", "lstm", "gru"):
+        found = [memory_defaults(memory, batch * truncation) for truncation in truncations]
+        cells = [f"{one['learning_rate']:g}" for one in found]
+        cells += [_in_words(found[0].get(name)) for name in names]
+        rows.append(f"| {memory} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def search_table() -> str:
+    """The accuracies of all runs of the search for defaults, by memory and learning rate."""
+    lines = [line for path in sorted(SEARCH.glob(f"*/{RECORDS}")) for line in Records(path).read()]
+    names = ("memory", "truncation", "symbols", "pool_size", "state_size", "base", "num_pools")
+    rows: dict[tuple[str, ...], list[Line]] = {}
+    # Some runs belong to two searches. If initial weights changed between them, both are shown.
+    for line in {f"{line['settings']} {line['curve']}": line for line in lines}.values():
+        row = tuple(_in_words(line["settings"][name]) for name in (*names, "epsilon"))
+        rows.setdefault(row, []).append(line)
+    order = {memory: n for n, memory in enumerate(("chain", "parallel", "lstm"))}
+    title = "| memory | T | symbols | D | b | k | epsilon "
+    return _accuracies_by_rate(
+        title,
+        {
+            f"| {memory} | {t} | {float(symbols):.1e} | {d or size} | {b} | {k} | {epsilon} ": found
+            for (memory, t, symbols, d, size, b, k, epsilon), found in sorted(
+                rows.items(), key=lambda item: (order[item[0][0]], int(item[0][1]), item[0][2:])
+            )
+        },
+    )
+
+
+def variants_table() -> str:
+    """The accuracies of variants of parallel filters, by learning rate."""
+    rows: dict[str, list[Line]] = {}
+    for line in Records(SEARCH / "variants.jsonl").read():
+        rows.setdefault(f"| {line['variant']} ", []).append(line)
+    return _accuracies_by_rate("| variant ", rows)
+
+
+def collapse_table() -> str:
+    """What happens to a network that collapses, and to one that learns."""
+    forms = {
+        "updates": "{:,.0f}",
+        "dead_hidden": "{:.2f}",
+        "dead_viewports": "{:.2f}",
+        "logit_spread": "{:.4f}",
+        "pool_rms": "{:.2f}",
+        "embedding_norm": "{:.1f}",
+        "summariser_norm": "{:.1f}",
+        "gradient_rms": "{:.0e}",
+        "below_epsilon": "{:.2f}",
+        "accuracy": "{:.2f}",
+    }
+    title = "| memory | learning rate | " + " | ".join(name.replace("_", " ") for name in forms)
+    rows = [f"{title} |", "|---|---|" + "---|" * len(forms)]
+    runs: dict[str, list[Line]] = {}
+    for line in Records(SEARCH / "collapse.jsonl").read():
+        runs.setdefault(str(line["settings"]), []).append(line)
+    for found in runs.values():
+        for line in (found[0], *found[1::2]):
+            cells = [form.format(line[name]) for name, form in forms.items()]
+            settings = line["settings"]
+            begin = f"| {settings['memory']} | {settings['learning_rate']:g}"
+            rows.append(f"{begin} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _accuracies_by_rate(title: str, rows: dict[str, list[Line]]) -> str:
+    """A table with one column per learning rate and the accuracy of each seed in its cells."""
+    rates = sorted({line["settings"]["learning_rate"] for found in rows.values() for line in found})
+    table = [title + "".join(f"| {rate:g} " for rate in rates) + "|"]
+    table.append("|---" * (title.count("|") + len(rates)) + "|")
+    for begin, found in rows.items():
+        cells = [
+            " ".join(
+                f"{line['accuracy'] or 0.0:.2f}"
+                for line in sorted(found, key=lambda line: line["settings"]["seed"])
+                if line["settings"]["learning_rate"] == rate
+            )
+            for rate in rates
+        ]
+        table.append(begin + "".join(f"| {cell} " for cell in cells) + "|")
+    return "\n".join(table)
+
+
 def claims_table() -> str:
     """The paper's claims about classification, evaluated from the committed records."""
     findings = evaluate_claims(ROOT / "results" / "classification")
@@ -170,6 +268,10 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- linear reader -->": reader_tables,
         "<!-- distinct pools -->": distinct_pools_table,
         "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),
+        "<!-- defaults by memory -->": defaults_table,
+        "<!-- search for defaults -->": search_table,
+        "<!-- collapse -->": collapse_table,
+        "<!-- variants -->": variants_table,
     },
     "results.md": {"<!-- claims of classification -->": claims_table},
 }

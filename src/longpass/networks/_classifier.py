@@ -4,6 +4,7 @@ from typing import Unpack
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
@@ -121,7 +122,7 @@ def make_classifier(
     """Make one of the paper's classifiers by the name of its memory.
 
     - chain: the memory reads symbols; its summariser is the hidden layer.
-    - parallel: the same behind a learned embedding as wide as a pool.
+    - parallel: the same behind a learned embedding as wide as a pool, whose bias begins at 0.
     - lstm, gru and others: the memory reads symbols; a hidden layer reads the memory.
 
     **Arguments:**
@@ -140,6 +141,8 @@ def make_classifier(
     embedding, input_size, output_size = None, num_symbols, pool_size
     if memory == "parallel":
         embedding = eqx.nn.Linear(num_symbols, pool_size, dtype=dtype, key=embedding_key)
+        # A bias fills all pools with the same contents at every step, however little it carries.
+        embedding = eqx.tree_at(lambda layer: layer.bias, embedding, replace_fn=jnp.zeros_like)
         input_size = pool_size
     options: MemoryOptions = {**pool_options}
     if pooled:

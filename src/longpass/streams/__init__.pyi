@@ -1,3 +1,4 @@
+from ._defaults import memory_defaults as memory_defaults
 from ._estimate import estimate_seconds as estimate_seconds
 from ._fixed_plan import FixedPlan as FixedPlan
 from ._flat_weights import WeightLayout as WeightLayout

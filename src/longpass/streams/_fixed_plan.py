@@ -12,14 +12,10 @@ from longpass.streams._settings import (
     choose_learner,
 )
 
-# At long truncations LSTM and GRU unlearn what they have learned if their learning rate is as large
-# as that of the pools.
-_LEARNING_RATES: dict[MemoryName, float] = {"lstm": 5e-4, "gru": 5e-4}
-
 
 @dataclasses.dataclass(frozen=True)
 class FixedPlan:
-    """The runs of a sweep: each memory at each truncation with good settings, several seeds."""
+    """The runs of a sweep: each memory at each truncation with its defaults, several seeds."""
 
     name: str
     """Name of the sweep."""
@@ -55,8 +51,7 @@ class FixedPlan:
             symbols=self.symbols,
             seed=seed,
         )
-        rate = _LEARNING_RATES.get(memory, settings.learning_rate)
-        return dataclasses.replace(settings, learning_rate=rate).resolved()
+        return settings.resolved()
 
     def groups(self, learner: LearnerName | None = None) -> list[tuple[int, ...]]:
         """All runs, in groups that are trained together: by JAX, the seeds of each cell.

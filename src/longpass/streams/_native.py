@@ -87,6 +87,7 @@ class NativeLearner:
             for n, settings in enumerate(self._settings):
                 one = jax.tree.map(lambda leaf, n=n: leaf[n : n + 1], learner)
                 piece = jax.tree.map(lambda leaf, n=n: leaf[n], stream)
+                assert settings.learning_rate is not None
                 rate = 0.0 if frozen else settings.learning_rate
                 self._learn_one(n, one, piece, limits, rate)
         return learner

@@ -45,7 +45,8 @@ def draw_native_weights(
         assert settings.pool_size is not None
         inputs = symbols
         if settings.memory == "parallel":
-            arrays += _draw_layer(embedding, symbols, settings.pool_size, kind)
+            weight, bias = _draw_layer(embedding, symbols, settings.pool_size, kind)
+            arrays += [weight, np.zeros_like(bias)]
             inputs = settings.pool_size
         reader = memory if settings.memory == "parallel" else derive_key(memory, 0)
         arrays += _draw_pools(reader, inputs, settings, kind)

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, get_args
 from longpass import _checks
 from longpass._fields import Bounds, check_settings
 from longpass.memory import MemoryName, Normalise, has_pools
+from longpass.streams._defaults import foreign_settings, memory_defaults
 
 KIND = "stream"
 """The `kind` of records of sequence classification."""
@@ -24,9 +25,6 @@ PAPER_SYMBOLS: dict[TaskName, int] = {
 }
 """The number of symbols that the paper trains on, per task."""
 
-# Defaults of settings that only memories with pools have, or only those without.
-_POOL_DEFAULTS = {"pool_size": 24, "num_pools": 12, "viewport_size": 16, "base": 1.5}
-_STATE_DEFAULTS = {"state_size": 32}
 # Settings in which runs that are trained together may differ.
 _FREE_IN_GROUP = ("seed", "learning_rate", "epsilon", "base")
 
@@ -49,15 +47,17 @@ class StreamSettings:
     symbols: int | float | None = None
     """Symbols to train on, over all streams. By default as many as in the paper: 4e7, for
     subsequences 1e8."""
-    learning_rate: Annotated[float, Bounds(above=0.0)] = 1e-3
-    """Adam's learning rate (paper: 5e-7 to 1e-3)."""
+    learning_rate: Annotated[float | None, Bounds(above=0.0)] = None
+    """Adam's learning rate (paper: 5e-7 to 1e-3). The default depends on memory and
+    minibatch."""
     epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
     """Adam's epsilon (paper: 5e-7 to 1e-3)."""
     hidden_size: Annotated[int, Bounds(least=1)] = 64
     """Units of the layer below the logits: the summariser of pools, or a layer that reads another
     memory (M; paper: 16, 32, 64)."""
     pool_size: Annotated[int | None, Bounds(least=1)] = None
-    """Units of each pool (D; paper: 8 to 48). By default 24; chain and parallel only."""
+    """Units of each pool (D; paper: 8 to 48). By default 24, for parallel 48; chain and parallel
+    only."""
     num_pools: Annotated[int | None, Bounds(least=1)] = None
     """Number of pools (k; paper: 4 to 12). By default 12; chain and parallel only."""
     viewport_size: Annotated[int | None, Bounds(least=1)] = None
@@ -85,16 +85,14 @@ class StreamSettings:
         """
         check_settings(self)
         check_words_seed(self.task, self.words_seed)
-        own, other, reason = _POOL_DEFAULTS, _STATE_DEFAULTS, "is made of pools"
-        if not self.has_pools:
-            own, other = _STATE_DEFAULTS, {**_POOL_DEFAULTS, "normalise": None}
-            reason = "has no pools"
-        for name in other:
+        for name in foreign_settings(self.memory):
             if getattr(self, name) is not None:
+                reason = "is made of pools" if self.has_pools else "has no pools"
                 raise ValueError(
                     f"{name} is {getattr(self, name)!r}: it must be left out for {self.memory}, "
                     f"which {reason}"
                 )
+        own = memory_defaults(self.memory, self.minibatch)
         changes: dict[str, object] = {
             name: value for name, value in own.items() if getattr(self, name) is None
         }
