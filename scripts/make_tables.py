@@ -161,9 +161,16 @@ def defaults_table() -> str:
     return "\n".join(rows)
 
 
-def search_table() -> str:
-    """The accuracies of all runs of the search for defaults, by memory and learning rate."""
-    lines = [line for path in sorted(SEARCH.glob(f"*/{RECORDS}")) for line in Records(path).read()]
+def search_table(zero_bias: bool) -> str:
+    """The accuracies of all runs of the search for defaults, by memory and learning rate.
+
+    **Arguments:**
+
+    - `zero_bias`: those of networks whose embedding begins with a bias of 0, or the older ones.
+    """
+    paths = sorted(SEARCH.glob(f"*/{RECORDS}"))
+    chosen = [path for path in paths if (path.parent.name == "zero-bias") == zero_bias]
+    lines = [line for path in chosen for line in Records(path).read()]
     names = ("memory", "truncation", "symbols", "pool_size", "state_size", "base", "num_pools")
     rows: dict[tuple[str, ...], list[Line]] = {}
     # Some runs belong to two searches. If initial weights changed between them, both are shown.
@@ -269,7 +276,8 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- distinct pools -->": distinct_pools_table,
         "<!-- settings of a sweep -->": functools.partial(plain_table, SweepPlan),
         "<!-- defaults by memory -->": defaults_table,
-        "<!-- search for defaults -->": search_table,
+        "<!-- search for defaults -->": functools.partial(search_table, zero_bias=False),
+        "<!-- search with a bias of 0 -->": functools.partial(search_table, zero_bias=True),
         "<!-- collapse -->": collapse_table,
         "<!-- variants -->": variants_table,
     },

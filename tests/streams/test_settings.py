@@ -53,17 +53,16 @@ def test_defaults_are_filled_in_where_the_memory_has_the_setting():
 
 
 def test_the_learning_rate_depends_on_memory_and_minibatch_unless_it_is_given():
-    rates = {"chain": (3e-4, 1e-3, 1e-3), "parallel": (1e-4, 4.8e-4, 1e-3), "lstm": (5e-4,) * 3}
+    rates = {"chain": (3e-4, 1e-3, 1e-3), "parallel": (3e-4, 1e-3, 1e-3), "lstm": (5e-4,) * 3}
     for memory, expected in rates.items():
         for truncation, rate in zip((2, 16, 128), expected, strict=True):
             settings = StreamSettings(memory=memory, truncation=truncation)
             assert settings.resolved().learning_rate == rate
             given = dataclasses.replace(settings, learning_rate=1e-6)
             assert given.resolved().learning_rate == 1e-6
-    parallel = StreamSettings(memory="parallel", truncation=4, batch_size=4)
-    assert parallel.resolved().learning_rate == 3.5e-5
-    assert parallel.resolved().pool_size == 48
-    assert dataclasses.replace(parallel, pool_size=8).resolved().pool_size == 8
+    small = StreamSettings(memory="parallel", truncation=4, batch_size=4)
+    assert small.resolved().learning_rate == 1.1e-4
+    assert dataclasses.replace(small, pool_size=8).resolved().pool_size == 8
 
 
 def test_a_plan_with_fixed_settings_has_the_defaults():

@@ -7,11 +7,9 @@ describes. This file does not import JAX.
 from longpass.memory import MemoryName, has_pools
 
 _POOLS = {"pool_size": 24, "num_pools": 12, "viewport_size": 16, "base": 1.5}
-# Parallel filters with larger pools lose their hidden layer less often.
-_PARALLEL = {**_POOLS, "pool_size": 48}
 _STATE = {"state_size": 32}
-# Learning rates of pools with a minibatch of `_MINIBATCH` symbols, and the largest one.
-_POOL_RATES: dict[MemoryName, float] = {"chain": 3e-4, "parallel": 1e-4}
+# The learning rate of pools with a minibatch of `_MINIBATCH` symbols, and the largest one.
+_POOL_RATE = 3e-4
 _MINIBATCH = 64
 _GROWTH = 0.75  # the power of the minibatch with which they grow
 _LARGEST_RATE = 1e-3
@@ -32,9 +30,8 @@ def memory_defaults(memory: MemoryName, minibatch: int) -> dict[str, int | float
     """
     if not has_pools(memory):
         return {"learning_rate": _STATE_RATE, **_STATE}
-    rate = min(_LARGEST_RATE, _POOL_RATES[memory] * (minibatch / _MINIBATCH) ** _GROWTH)
-    sizes = _PARALLEL if memory == "parallel" else _POOLS
-    return {"learning_rate": float(f"{rate:.2g}"), **sizes}
+    rate = min(_LARGEST_RATE, _POOL_RATE * (minibatch / _MINIBATCH) ** _GROWTH)
+    return {"learning_rate": float(f"{rate:.2g}"), **_POOLS}
 
 
 def foreign_settings(memory: MemoryName) -> tuple[str, ...]:

@@ -56,8 +56,7 @@ class StreamSettings:
     """Units of the layer below the logits: the summariser of pools, or a layer that reads another
     memory (M; paper: 16, 32, 64)."""
     pool_size: Annotated[int | None, Bounds(least=1)] = None
-    """Units of each pool (D; paper: 8 to 48). By default 24, for parallel 48; chain and parallel
-    only."""
+    """Units of each pool (D; paper: 8 to 48). By default 24; chain and parallel only."""
     num_pools: Annotated[int | None, Bounds(least=1)] = None
     """Number of pools (k; paper: 4 to 12). By default 12; chain and parallel only."""
     viewport_size: Annotated[int | None, Bounds(least=1)] = None
