@@ -44,7 +44,8 @@ Variant = Literal["ours", "no-bias", "zero-bias", "first-pool", "skip-steps", "n
 """How a network or its training differs from ours:
 
 - no-bias: the embedding has no bias.
-- zero-bias: the bias of the embedding begins at 0, and is learned as ours is.
+- zero-bias: the bias of the embedding begins at 0, as that of longpass does since. Here "ours" and
+  all other variants begin with a random one.
 - first-pool: the learned matrix writes into pool 1 only, as the paper draws it; the other pools
   filter the embedding itself.
 - skip-steps: Adam takes no step in minibatches without a label.
@@ -179,6 +180,14 @@ def start(task: StreamTask, key: PRNGKeyArray, count: int) -> Cursor:
     return jax.vmap(functools.partial(start_stream, task))(jax.random.split(key, count))
 
 
+def _draw_bias(key: PRNGKeyArray, embedding: eqx.nn.Linear) -> Array:
+    """The bias that the embedding of a network with this key had as an `eqx.nn.Linear`."""
+    embedding_key, *_ = jax.random.split(key, 4)
+    plain = eqx.nn.Linear(embedding.in_features, embedding.out_features, key=embedding_key)
+    assert plain.bias is not None
+    return plain.bias
+
+
 def train(variant: Variant, settings: StreamSettings) -> dict[str, Any]:
     """Train one run. **Returns:** held-out accuracy, updates and seconds."""
     began = time.monotonic()
@@ -186,10 +195,10 @@ def train(variant: Variant, settings: StreamSettings) -> dict[str, Any]:
     network = make_network(settings, jnp.float32)
     if variant == "no-input":
         network = _without_input(network)
-    if variant == "zero-bias":
-        network = eqx.tree_at(
-            lambda network: network.embedding.bias, network, replace_fn=jnp.zeros_like
-        )
+    if variant != "zero-bias":
+        key = jax.random.fold_in(jax.random.key(settings.seed), 0)
+        bias = _draw_bias(key, network.embedding)
+        network = eqx.tree_at(lambda network: network.embedding.bias, network, bias)
     layout = WeightLayout.of(network)
     arrays = jax.tree.leaves(eqx.filter(network, eqx.is_array))
     weights = jnp.concatenate([array.ravel() for array in arrays])
