@@ -197,6 +197,7 @@ def train(variant: Variant, settings: StreamSettings) -> dict[str, Any]:
         network = _without_input(network)
     if variant != "zero-bias":
         key = jax.random.fold_in(jax.random.key(settings.seed), 0)
+        assert network.embedding is not None
         bias = _draw_bias(key, network.embedding)
         network = eqx.tree_at(lambda network: network.embedding.bias, network, bias)
     layout = WeightLayout.of(network)
