@@ -22,6 +22,7 @@ def by_hand(name):
     if name == "parallel":
         memory = Parallel(6, 7, pool_size=6, **POOLS, key=memory_key)
         embedding = eqx.nn.Linear(8, 6, key=embedding_key)
+        embedding = eqx.tree_at(lambda layer: layer.bias, embedding, jnp.zeros(6))
         return Classifier(memory, 4, embedding=embedding, key=KEY)
     kind = LSTM if name == "lstm" else GRU
     return Classifier(kind(8, 6, key=memory_key), 4, hidden_size=7, key=KEY)
