@@ -10,7 +10,7 @@ OUT ?= results
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce check test matrix lint bench clean
+.PHONY: help install reproduce check fast test matrix lint bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -28,7 +28,10 @@ $(VENV)/.installed: pyproject.toml
 reproduce: install ## train the memories and draw the figures (into OUT, by default results)
 	$(BIN)/longpass reproduce --out $(OUT)
 
-check: install lint ## lint, type-check and run the fast tests (about a minute)
+check: install ## lint, type-check and run the fast tests, all at once (about a minute)
+	$(MAKE) --no-print-directory -j 2 lint fast
+
+fast: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test: install lint ## lint, type-check and run all tests

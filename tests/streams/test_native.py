@@ -68,18 +68,21 @@ def assert_close(settings: StreamSettings, blocks: int, dtype, tolerance: float)
     np.testing.assert_array_equal(theirs.place, ours.place)
 
 
+@pytest.mark.slow
 def test_equal_to_the_compiled_learner_where_most_minibatches_have_no_label():
     """Then weights that nothing reads are caught up later (`_catch_up`)."""
     settings = small("chain", truncation=2, batch_size=1, symbols=3 * 1024)
     assert_close(settings, 3, jnp.float64, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", SMALL)
 def test_close_in_single_precision(memory):
     settings = small(memory, truncation=8, batch_size=40, learning_rate=1e-4)
     assert_close(settings, 3, jnp.float32, 2e-4)
 
 
+@pytest.mark.slow
 def test_a_training_ends_at_its_number_of_updates():
     settings = small("chain", truncation=7, symbols=3 * 32 * 7 + 5)
     training = StreamTraining([settings], learner="native")
@@ -90,6 +93,7 @@ def test_a_training_ends_at_its_number_of_updates():
     assert sum(point is not None for point in score.curve) == 3
 
 
+@pytest.mark.slow
 def test_a_run_may_change_its_learner():
     settings = small("chain", truncation=4, symbols=30_000)
     compiled = StreamTraining([settings], learner="jax", dtype=jnp.float64)
@@ -104,6 +108,7 @@ def test_a_run_may_change_its_learner():
     np.testing.assert_allclose(third.learner.weights, compiled.learner.weights, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", SMALL)
 def test_resumed_is_uninterrupted_to_the_bit(memory):
     settings = small(memory, truncation=4)
@@ -122,6 +127,7 @@ def test_resumed_is_uninterrupted_to_the_bit(memory):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_a_group_is_its_runs_to_the_bit():
     runs = [small("chain", seed=seed, base=1.5 + seed, learning_rate=1e-3) for seed in range(2)]
     together = StreamTraining(runs, learner="native")
@@ -133,6 +139,7 @@ def test_a_group_is_its_runs_to_the_bit():
         np.testing.assert_array_equal(alone.learner.memory[0], together.learner.memory[n])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", SMALL)
 def test_divergence_is_seen(memory):
     settings = small(memory, truncation=4, learning_rate=1e30)
