@@ -6,6 +6,7 @@ compiles draw symbols (`_native_streams.py`) and learn from them (`_native_py`).
 """
 
 import functools
+import importlib
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -143,8 +144,7 @@ class NativeLearner:
 @functools.cache
 def _blas_threads() -> ThreadpoolController:
     # Numba's products are those of SciPy's BLAS, which must be loaded to be found.
-    import scipy.linalg.cython_blas  # noqa: F401
-
+    importlib.import_module("scipy.linalg.cython_blas")
     return ThreadpoolController()
 
 
