@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from longpass._fields import (
+    Added,
     Bounds,
     check_settings,
     describe_fields,
@@ -37,6 +38,18 @@ def test_json_comes_back():
     inner = {"rate": 0.25, "kind": "b"}
     assert values == {"inner": inner, "count": 7, "sizes": [5], "lambda_": True}
     assert from_json(Outer, values) == settings
+
+
+def test_a_setting_that_is_newer_than_a_record_has_its_default():
+    @dataclasses.dataclass(frozen=True)
+    class Newer:
+        count: int = 3
+        speed: Annotated[float | None, Bounds(least=0.0), Added()] = 2.0
+
+    assert from_json(Newer, {"count": 5}) == Newer(5, 2.0)
+    assert from_json(Newer, {"count": 5, "speed": None}) == Newer(5, None)
+    with pytest.raises(ValueError, match="count is missing"):
+        from_json(Newer, {"speed": 1.0})
 
 
 @pytest.mark.parametrize(

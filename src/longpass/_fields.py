@@ -53,6 +53,15 @@ class Bounds:
     most: float | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Added:
+    """Marks a setting that is newer than some records.
+
+    Where such a record is read, the setting has its default. So the default must be what runs did
+    before the setting was there, and it must not change.
+    """
+
+
 class FieldInfo(NamedTuple):
     """One setting, as declared."""
 
@@ -64,6 +73,8 @@ class FieldInfo(NamedTuple):
     bounds: Bounds
     default: object
     help: str
+    added: bool
+    """Whether it is newer than some records, see `Added`."""
 
     @property
     def nested(self) -> builtins.type | None:
@@ -102,14 +113,18 @@ def to_json(settings: "DataclassInstance") -> JsonObject:
 
 
 def from_json(cls: type[Settings], values: object) -> Settings:
-    """The settings that `to_json` was given. ValueError if a key is unknown or missing."""
+    """The settings that `to_json` was given. ValueError if a key is unknown or missing.
+
+    A setting marked `Added` may be missing.
+    """
     if not isinstance(values, dict):
         raise ValueError(f"settings is {values!r}: it must be an object")
     declared = {field.name: field for field in describe_fields(cls)}
     for name in values:
         if name not in declared:
             raise ValueError(f"{name} is not a setting of {cls.__name__}")
-    missing = sorted(set(declared) - set(values))
+    needed = {name for name, field in declared.items() if not field.added}
+    missing = sorted(needed - set(values))
     if missing:
         raise ValueError(f"{missing[0]} is missing: it is a setting of {cls.__name__}")
     return cls(**{name: _restore(declared[name], value) for name, value in values.items()})
@@ -122,29 +137,30 @@ def describe_fields(cls: type) -> tuple[FieldInfo, ...]:
     docs = _docstrings(cls)
     described = []
     for field in dataclasses.fields(cls):
-        kind, optional, bounds = _unwrap(hints[field.name])
+        kind, optional, bounds, added = _unwrap(hints[field.name])
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
         described.append(
-            FieldInfo(field.name, kind, optional, bounds, default, docs.get(field.name, ""))
+            FieldInfo(field.name, kind, optional, bounds, default, docs.get(field.name, ""), added)
         )
     return tuple(described)
 
 
-def _unwrap(hint: object) -> tuple[object, bool, Bounds]:
-    """(Type, whether None is allowed, bounds) of an annotation."""
-    bounds, optional = Bounds(), False
+def _unwrap(hint: object) -> tuple[object, bool, Bounds, bool]:
+    """(Type, whether None is allowed, bounds, whether `Added`) of an annotation."""
+    bounds, optional, added = Bounds(), False, False
     while True:
         if get_origin(hint) is typing.Annotated:
             hint, *rest = get_args(hint)
             bounds = next((one for one in rest if isinstance(one, Bounds)), bounds)
+            added = added or any(isinstance(one, Added) for one in rest)
         elif get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint):
             optional = True
             kinds = [kind for kind in get_args(hint) if kind is not type(None)]
             hint = functools.reduce(operator.or_, kinds)
         else:
-            return hint, optional, bounds
+            return hint, optional, bounds, added
 
 
 def _check_value(name: str, value: object, field: FieldInfo) -> None:

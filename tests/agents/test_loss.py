@@ -1,5 +1,6 @@
 """What the learner does with states, starts, gradients, old weights and writers."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -142,10 +143,10 @@ def rollout(network):
     """A rollout of 12 steps of 4 copies, made up."""
     rng = np.random.default_rng(0)
     frames = jnp.eye(4, dtype=jnp.uint8)[rng.integers(0, 4, (13, 4))][:, :, None, None]
-    inputs = to_inputs(network, frames)
+    now, after = (to_inputs(network, part, None) for part in (frames[:-1], frames[-1]))
     flags = jnp.asarray(rng.random((3, 12, 4)) < 0.15)
     transitions = Transition(
-        inputs=inputs[:-1],
+        inputs=now,
         start=flags[0],
         action=jnp.asarray(rng.integers(0, 5, (12, 4)), jnp.int32),
         log_prob=jnp.full((12, 4), -np.log(5.0), jnp.float32),
@@ -156,7 +157,7 @@ def rollout(network):
         score=jnp.full((12, 4), jnp.nan, jnp.float32),
     )
     memory = jnp.asarray(rng.normal(size=(4, 3, 8)), jnp.float32)
-    return Rollout(memory=memory, transitions=transitions, next_inputs=inputs[-1])
+    return Rollout(memory=memory, transitions=transitions, next_inputs=after)
 
 
 @pytest.mark.slow
@@ -217,6 +218,83 @@ def test_writers(writer):
             # After two steps the average has taken over about (1 + 2) of a thousandth.
             assert max(moved) == pytest.approx(3e-5, rel=0.15)
     assert np.isfinite(float(metrics.gradient_norm))
+
+
+@pytest.mark.slow
+def test_a_writer_rate_of_0_is_a_frozen_writer_and_1_is_the_rate_of_the_others():
+    settings = dataclasses.replace(SETTINGS, slices=1)
+    learn = quick_jit(functools.partial(_loss.learn, settings))
+
+    def moves(writer, rate):
+        """How all weights move in one step of the optimiser, and those that write among them."""
+        network = small(writer=writer)
+        # Nothing is clipped: gradients of a frozen writer would not count in the norm.
+        values = hyper(writer_rate=rate, clip_norm=1e6)
+        after, _ = learn(_loss.init_weights(network, settings), rollout(network), values)
+        moved = jax.tree.map(jnp.subtract, after.network, network)
+        return [jax.tree.leaves(part) for part in eqx.partition(moved, network.writing())]
+
+    (full, others), (half, also), (none, rest) = (moves("learned", r) for r in (1.0, 0.5, 0.0))
+    frozen, still_others = moves("frozen", 1.0)
+    for one, other, zero, also_zero in zip(full, half, none, frozen, strict=True):
+        np.testing.assert_allclose(0.5 * one, other, rtol=1e-3, atol=1e-7)
+        assert not zero.any()
+        assert not also_zero.any()
+    assert any(leaf.any() for leaf in full)
+    for same in (also, rest, still_others):
+        for a, b in zip(others, same, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.slow
+def test_groups_of_copies_and_epochs_are_learned_from_one_after_the_other():
+    network = small()
+    played = rollout(network)
+    settings = dataclasses.replace(SETTINGS, minibatches=2, epochs=3)
+    assert settings.optimiser_steps == 3 * 2 * 2
+    at_once, _ = quick_jit(functools.partial(_loss.learn, settings))(
+        _loss.init_weights(network, settings), played, HYPER
+    )
+    learn = quick_jit(functools.partial(_loss.learn, dataclasses.replace(SETTINGS, envs=2)))
+    weights = _loss.init_weights(network, SETTINGS)
+    for _ in range(3):
+        for copies in (slice(0, 2), slice(2, 4)):
+            part = Rollout(
+                memory=played.memory[copies],
+                transitions=jax.tree.map(lambda leaf, at=copies: leaf[:, at], played.transitions),
+                next_inputs=jax.tree.map(lambda leaf, at=copies: leaf[at], played.next_inputs),
+            )
+            weights, _ = learn(weights, part, HYPER)
+    for a, b in zip(*map(jax.tree.leaves, (at_once.network, weights.network)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writer", ["learned", "frozen"])
+def test_acting_and_learning_read_the_same_last_steps(writer):
+    """With the weights that acted, every action has the probability that it had when it was taken;
+    and what is read is the action and the reward of the step before, within the episode."""
+    settings = LearnerSettings(envs=3, rollout=12, slices=1, block_every=2, stagger=5)
+    params = ProbeParams(RECALL, 3)
+    build = small_network("gru", writer=writer, read_last_step=True, logit_scale=3.0)
+    learner = Impala(Probe(), params, build, settings)
+
+    @quick_jit
+    def play(key):
+        state = learner.init(key)
+        played = act(Probe(), params, state.weights.network, state.actors, 12, key)[1]
+        return state, played, learner.update(state, hyper(learning_rate=0.0))[1]
+
+    state, played, result = play(KEY)
+    assert float(result.metrics.ratio) == pytest.approx(1.0, abs=1e-5)
+    network, steps = state.weights.network, played.transitions
+    inputs = steps.inputs if writer == "frozen" else network.embed(*steps.inputs)
+    read = np.asarray(inputs)[..., -6:]
+    expected = np.concatenate([np.eye(5)[steps.action], steps.reward[..., None]], axis=-1)
+    np.testing.assert_array_equal(read[1:], np.where(steps.start[1:, :, None], 0, expected[:-1]))
+    assert not read[0].any()
+    assert steps.start[1:].any()
+    assert read[1:].any()
 
 
 @pytest.mark.slow
@@ -282,6 +360,8 @@ def test_actors_use_the_weights_of_lag_updates_ago():
     [
         ({"rollout": 100, "slices": 3}, "slices is 3: it must divide the rollout, which is 100"),
         ({"slices": 5, "block_every": 100}, "block_every is 100: it must be at most 60"),
+        ({"envs": 8, "minibatches": 3}, "minibatches is 3: it must divide envs, which is 8"),
+        ({"epochs": 0}, "epochs is 0: it must be at least 1"),
         ({"horizon": 61}, "horizon is 61: it must be at most 60"),
         ({"lag": -1}, "lag is -1: it must be at least 0"),
         ({"envs": 0}, "envs is 0: it must be at least 1"),

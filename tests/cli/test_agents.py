@@ -144,13 +144,13 @@ def test_the_panel_shows_progress(trained):
     scores = np.linspace(0.0, 1.0, 400, dtype=np.float32)
     with _panel.Panel(console, load_settings(trained), 1e6) as panel:
         for steps in (1000, 2000):
-            panel.show(Progress(1, steps, 400, 1.0, scores, metrics))
+            panel.show(Progress(1, steps, 5, 400, 1.0, scores, metrics))
     shown = text.getvalue()
     for part in ("2,000 of 1,000,000", "0.876 of 3.000", "0.500 of 3.000", "entropy", "time left"):
         assert part in shown
     quiet = io.StringIO()
     with _panel.Panel(Console(file=quiet), load_settings(trained), 1e6) as panel:
-        panel.show(Progress(1, 1000, 400, 1.0, scores, metrics))
+        panel.show(Progress(1, 1000, 5, 400, 1.0, scores, metrics))
     assert quiet.getvalue() == ""
 
 

@@ -52,6 +52,8 @@ def concrete(kind: Any = Concrete, inputs=4, **options):
         (lambda: Concrete.for_horizon(3, horizon=-1.0, key=KEY), ValueError, "horizon is -1.0"),
         (lambda: LSTM(3, 0, key=KEY), ValueError, "hidden_size is 0"),
         (lambda: GRU(True, 2, key=KEY), TypeError, "input_size is True"),
+        (lambda: LSTM(3, 2, longest_time=2, key=KEY), ValueError, "longest_time is 2.*least 3"),
+        (lambda: GRU(3, 2, forget_bias=wrong("one"), key=KEY), TypeError, "forget_bias is 'one'"),
     ],
 )
 def test_at_construction(make, error, message):

@@ -58,3 +58,22 @@ def test_initial_weights_are_sound():
     assert lstm.bias.sum() == 32
     bound = np.sqrt(6 / (6 + 32))
     assert 0.9 * bound < jnp.abs(lstm.input_weight).max() <= bound
+
+
+def test_chrono_initialisation_gives_gates_times_up_to_the_longest():
+    plain = LSTM(3, 300, key=jax.random.key(0))
+    chrono = LSTM(3, 300, longest_time=50, key=jax.random.key(0))
+    for name in ("input_weight", "recurrent_weight"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(chrono, name))
+    put_in, forget, *others = jnp.split(chrono.bias, 4)
+    np.testing.assert_array_equal(put_in, -forget)
+    assert not jnp.stack(others).any()
+    # A gate of bias b passes on a share 1 - 1 / (1 + exp(b)) per step: its time is 1 + exp(b).
+    times = 1.0 / (1.0 - jax.nn.sigmoid(forget))
+    assert 2.0 <= times.min() < 3.0
+    assert 49.0 < times.max() <= 50.0
+    assert 24.0 < times.mean() < 28.0
+    update = jnp.split(GRU(3, 300, longest_time=50, key=jax.random.key(0)).bias, 3)[1]
+    np.testing.assert_array_equal(update, forget)
+    low = LSTM(3, 4, forget_bias=-2.0, key=jax.random.key(0))
+    np.testing.assert_array_equal(jnp.split(low.bias, 4)[1], -2.0)

@@ -175,6 +175,10 @@ def test_logit_scale_sets_how_even_the_first_policy_is():
             {"memory": "gru", "normalise": "layer"},
             "normalise is 'layer': it must not be given for gru, which has no pools",
         ),
+        (
+            {"memory": "chain", "longest_time": 9},
+            "longest_time is 9: it must not be given for chain, which has no gates",
+        ),
         ({"logit_scale": -1.0}, "logit_scale is -1.0: it must be finite and at least 0"),
         ({"num_actions": 0}, "num_actions is 0: it must be at least 1"),
     ],

@@ -1,10 +1,10 @@
 from ._curves import learning_curve as learning_curve
+from ._defaults import GATED_DEFAULTS as GATED_DEFAULTS
 from ._defaults import GYM_DEFAULTS as GYM_DEFAULTS
 from ._defaults import PAPER as PAPER
 from ._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from ._defaults import default_settings as default_settings
 from ._defaults import default_words as default_words
-from ._defaults import resolve_form as resolve_form
 from ._defaults import resolve_settings as resolve_settings
 from ._estimate import estimate_round as estimate_round
 from ._evaluation import bootstrap_interval as bootstrap_interval

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 from scipy import stats
 
 from longpass.agents._gymnasium import make_vector, one_hot
-from longpass.agents._rollouts import choose
+from longpass.agents._rollouts import choose, no_last_step
 from longpass.agents._settings import RunSettings
 from longpass.envs import AnyEnvironment, Params
 from longpass.networks import ActorCritic
@@ -46,6 +46,7 @@ class _Evaluation(NamedTuple):
     frames: Num[Array, "episodes *observation"]
     env_states: PyTree[Array]
     memory: PyTree[Array]
+    last_step: Float[Array, "episodes last"] | None
     over: Bool[Array, " episodes"]
     scores: Float[Array, " episodes"]
 
@@ -70,7 +71,9 @@ def _scores(
     def step(now: _Evaluation) -> _Evaluation:
         key, noise_key, env_key = jax.random.split(now.key, 3)
         starts = jnp.broadcast_to(now.time == 0, (episodes,))
-        memory, actions = choose_actions(network, now.memory, now.frames, starts, noise_key, greedy)
+        memory, actions = choose_actions(
+            network, now.memory, now.frames, now.last_step, starts, noise_key, greedy
+        )
         frames, env_states, rewards, terminated, truncated, _ = step_env(
             jax.random.split(env_key, episodes), now.env_states, actions, params
         )
@@ -81,6 +84,7 @@ def _scores(
             frames=frames,
             env_states=env_states,
             memory=memory,
+            last_step=network.encode_last_step(actions, rewards, terminated | truncated),
             over=now.over | terminated | truncated,
             scores=now.scores + rewards,
         )
@@ -91,6 +95,7 @@ def _scores(
         frames=frames,
         env_states=env_states,
         memory=network.initial_state((episodes,)),
+        last_step=no_last_step(network, episodes),
         over=jnp.zeros(episodes, bool),
         scores=jnp.zeros(episodes, jnp.float32),
     )
@@ -101,6 +106,7 @@ def choose_actions(
     network: ActorCritic,
     memory: PyTree[Array],
     frames: Num[Array, "copies *observation"],
+    last_step: Float[Array, "copies last"] | None,
     starts: Bool[Array, " copies"],
     key: PRNGKeyArray,
     greedy: bool,
@@ -113,7 +119,7 @@ def choose_actions(
     noise = jnp.zeros((copies, actions), jnp.float32)
     if not greedy:
         noise = jax.random.gumbel(key, (copies, actions), jnp.float32)
-    memory, chosen, _ = choose(network, memory, network.embed(frames), starts, noise)
+    memory, chosen, _ = choose(network, memory, network.embed(frames, last_step), starts, noise)
     return memory, chosen
 
 
@@ -121,19 +127,28 @@ def _gymnasium_scores(
     run: RunSettings, network: ActorCritic, episodes: int, key: PRNGKeyArray, greedy: bool
 ) -> Float[np.ndarray, " episodes"]:
     envs = make_vector(run.env, episodes)
-    choose_compiled = jax.jit(choose_actions, static_argnums=5)
+    choose_compiled = jax.jit(choose_actions, static_argnums=6)
     observations, _ = envs.reset(seed=run.seed)
-    memory = network.initial_state((episodes,))
+    memory, last_step = network.initial_state((episodes,)), no_last_step(network, episodes)
     starts, over = np.ones(episodes, bool), np.zeros(episodes, bool)
     scores = np.zeros(episodes, np.float32)
     for time in range(MOST_STEPS):
         frames = jnp.asarray(one_hot(envs.single_observation_space, observations))
         memory, actions = choose_compiled(
-            network, memory, frames, jnp.asarray(starts), jax.random.fold_in(key, time), greedy
+            network,
+            memory,
+            frames,
+            last_step,
+            jnp.asarray(starts),
+            jax.random.fold_in(key, time),
+            greedy,
         )
         observations, rewards, terminated, truncated, _ = envs.step(np.asarray(actions))
         scores += np.where(over, 0.0, rewards).astype(np.float32)
         starts = terminated | truncated
+        last_step = network.encode_last_step(
+            actions, jnp.asarray(rewards, jnp.float32), jnp.asarray(starts)
+        )
         over |= starts
         if over.all():
             break
@@ -171,17 +186,20 @@ def rollout_policy(
     frame, env_state = env.reset(key, params, hidden)
 
     def step(carry: PyTree[Array], key: PRNGKeyArray) -> tuple[PyTree[Array], PolicyRollout]:
-        frame, env_state, memory, start = carry
+        frame, env_state, memory, last_step, start = carry
         choice_key, env_key = jax.random.split(key)
         memory, (action,) = choose_actions(
-            network, memory, frame[None], start[None], choice_key, greedy=False
+            network, memory, frame[None], last_step, start[None], choice_key, greedy=False
         )
-        frame, env_state, *_ = env.step(env_key, env_state, action, params)
+        frame, env_state, reward, *_ = env.step(env_key, env_state, action, params)
         contents = jax.tree.map(lambda leaf: leaf[0], memory)
-        after = (frame, env_state, memory, jnp.asarray(False))
+        over = jnp.asarray(False)
+        last_step = network.encode_last_step(action[None], reward[None], over[None])
+        after = (frame, env_state, memory, last_step, over)
         return after, PolicyRollout(actions=action, memory=contents)
 
-    begin = (frame, env_state, network.initial_state((1,)), jnp.asarray(True))
+    memory, last_step = network.initial_state((1,)), no_last_step(network, 1)
+    begin = (frame, env_state, memory, last_step, jnp.asarray(True))
     return jax.lax.scan(step, begin, jax.random.split(key, steps))[1]
 
 

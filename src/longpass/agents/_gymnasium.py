@@ -16,7 +16,7 @@ from longpass.agents._impala import (
     init_training,
 )
 from longpass.agents._networks import NetworkBuilder, init_embedding, to_inputs
-from longpass.agents._rollouts import Actors, Rollout, Transition, choose, fresh_actors, value_of
+from longpass.agents._rollouts import Actors, Rollout, Transition, choose, fresh_actors, value_after
 from longpass.agents._settings import HyperParams, LearnerSettings, NetworkSettings
 from longpass.networks import ActorCritic
 
@@ -123,20 +123,20 @@ class GymnasiumImpala:
         noise = jax.random.gumbel(key, shape, jnp.float32)
         begin, transitions = actors.memory, []
         for at in noise:
-            xs = _embed(network, actors.observation)
+            xs = _embed(network, actors.observation, actors.last_step)
             memory, action, log_prob = _choose(network, actors.memory, xs, actors.start, at)
             frames, reward, terminated, truncated, infos = self._envs.step(np.asarray(action))
+            reward = jnp.asarray(reward, jnp.float32)
             last_value = jnp.zeros(len(reward), log_prob.dtype)
             if truncated.any():
                 last = np.array(frames)
                 for copy in np.flatnonzero(truncated):
                     last[copy] = infos["final_obs"][copy]
-                last_value = _value_of(network, memory, _embed(network, self._to_frames(last)))
-            reward = jnp.asarray(reward, jnp.float32)
+                last_value = _value_after(network, memory, self._to_frames(last), action, reward)
             score, ended = actors.score + reward, jnp.asarray(terminated | truncated)
             transitions.append(
                 Transition(
-                    inputs=to_inputs(network, actors.observation, xs),
+                    inputs=to_inputs(network, actors.observation, actors.last_step, xs),
                     start=actors.start,
                     action=action,
                     log_prob=log_prob,
@@ -153,12 +153,13 @@ class GymnasiumImpala:
                 start=ended,
                 memory=memory,
                 score=jnp.where(ended, 0.0, score),
+                last_step=network.encode_last_step(action, reward, ended),
                 complete=actors.complete | ended,
             )
         rollout = Rollout(
             memory=begin,
             transitions=jax.tree.map(lambda *leaves: jnp.stack(leaves), *transitions),
-            next_inputs=to_inputs(network, actors.observation, _embed(network, actors.observation)),
+            next_inputs=_to_inputs(network, actors.observation, actors.last_step),
         )
         return actors, rollout
 
@@ -179,7 +180,8 @@ def one_hot(space: Any, observations: object) -> np.ndarray:
     return np.eye(int(space.n), dtype=np.float32)[np.asarray(observations)]
 
 
-_embed = jax.jit(lambda network, frames: network.embed(frames))
+_embed = jax.jit(lambda network, frames, last_step: network.embed(frames, last_step))
+_to_inputs = jax.jit(to_inputs)
 _choose = jax.jit(choose)
-_value_of = jax.jit(value_of)
+_value_after = jax.jit(value_after)
 _apply_rollout = functools.partial(jax.jit, static_argnums=0, donate_argnums=1)(apply_rollout)

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from longpass.agents._networks import embed_inputs, trained_weights, writer_is_averaged
+from longpass.agents._networks import Inputs, embed_inputs, trained_weights, writer_is_averaged
 from longpass.agents._rollouts import Rollout, Transition, value_of
 from longpass.agents._settings import HyperParams, LearnerSettings
 from longpass.agents._vtrace import vtrace
@@ -54,7 +54,44 @@ def init_weights(network: ActorCritic, settings: LearnerSettings) -> Weights:
 def learn(
     settings: LearnerSettings, weights: Weights, rollout: Rollout, hyper: HyperParams
 ) -> tuple[Weights, Metrics]:
-    """Learn from a rollout, slice after slice.
+    """Learn from a rollout: `epochs` times, group by group of copies, slice after slice.
+
+    The memory's state before a rollout was made by the weights that acted, and it is not made anew
+    when weights have changed, in later groups and epochs as with `lag`.
+
+    **Returns:** (weights after the last step of the optimiser, metrics averaged over the steps).
+    """
+
+    def one_epoch(weights: Weights, _: None) -> tuple[Weights, Metrics]:
+        return jax.lax.scan(
+            lambda weights, group: _learn_group(settings, weights, group, hyper),
+            weights,
+            _divide_copies(rollout, settings.minibatches),
+        )
+
+    weights, metrics = jax.lax.scan(one_epoch, weights, length=settings.epochs)
+    return weights, jax.tree.map(jnp.mean, metrics)
+
+
+def _divide_copies(rollout: Rollout, groups: int) -> Rollout:
+    """The rollouts of groups of neighbouring copies, with the groups as first axis."""
+
+    def divide(array: Array, axis: int) -> Array:
+        shape = array.shape
+        divided = array.reshape(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+        return jnp.moveaxis(divided, axis, 0)
+
+    return Rollout(
+        memory=jax.tree.map(lambda leaf: divide(leaf, 0), rollout.memory),
+        transitions=jax.tree.map(lambda leaf: divide(leaf, 1), rollout.transitions),
+        next_inputs=jax.tree.map(lambda leaf: divide(leaf, 0), rollout.next_inputs),
+    )
+
+
+def _learn_group(
+    settings: LearnerSettings, weights: Weights, rollout: Rollout, hyper: HyperParams
+) -> tuple[Weights, Metrics]:
+    """Learn from the rollout of some copies, slice after slice.
 
     **Returns:** (weights after the last slice, metrics averaged over slices).
     """
@@ -66,10 +103,14 @@ def learn(
     transitions = jax.tree.map(cut, rollout.transitions)
 
     # The inputs after each slice are the first ones of the next slice.
-    next_inputs = jnp.concatenate([transitions.inputs[1:, 0], rollout.next_inputs[None]])
+    next_inputs = jax.tree.map(
+        lambda inputs, last: jnp.concatenate([inputs[1:, 0], last[None]]),
+        transitions.inputs,
+        rollout.next_inputs,
+    )
 
     def one_slice(
-        carry: tuple[Weights, PyTree[Array]], inputs: tuple[Transition, Array]
+        carry: tuple[Weights, PyTree[Array]], inputs: tuple[Transition, Inputs]
     ) -> tuple[tuple[Weights, PyTree[Array]], Metrics]:
         weights, memory = carry
         transitions, next_inputs = inputs
@@ -85,7 +126,7 @@ def _learn_slice(
     weights: Weights,
     memory: PyTree[Array],
     transitions: Transition,
-    next_inputs: Array,
+    next_inputs: Inputs,
     hyper: HyperParams,
 ) -> tuple[tuple[Weights, PyTree[Array]], Metrics]:
     network = weights.network
@@ -104,6 +145,8 @@ def _learn_slice(
     )
     scaled, optimiser = _scaling(settings, hyper.epsilon).update(clipped, weights.optimiser)
     steps = jax.tree.map(lambda leaf: -hyper.learning_rate * leaf, scaled)
+    to_writing, to_rest = eqx.partition(steps, network.writing())
+    steps = eqx.combine(jax.tree.map(lambda leaf: hyper.writer_rate * leaf, to_writing), to_rest)
     network, learned = _apply_steps(settings, network, weights.learned, steps)
     metrics = metrics._replace(gradient_norm=norm)
     after = Weights(network=network, learned=learned, optimiser=optimiser)
@@ -115,7 +158,7 @@ def slice_loss(
     network: ActorCritic,
     memory: PyTree[Array],
     transitions: Transition,
-    next_inputs: Array,
+    next_inputs: Inputs,
     hyper: HyperParams,
 ) -> tuple[Float[Array, ""], tuple[PyTree[Array], Metrics]]:
     """The loss of one slice, time first and copies second.

@@ -7,7 +7,11 @@ import jax
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
 from longpass.agents._settings import NetworkSettings
-from longpass.networks import ActorCritic, make_actor_critic
+from longpass.networks import ActorCritic, MemoryOptions, make_actor_critic
+
+Inputs = Num[Array, "..."] | tuple[Num[Array, "..."], Float[Array, "..."] | None]
+"""What the memory reads, if the writer is frozen; else observations and, if the network reads them,
+the last actions and rewards."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +32,16 @@ class NetworkBuilder:
     def __call__(self, key: PRNGKeyArray) -> ActorCritic:
         """The network with initial weights."""
         settings = self.settings
-        pools = {}
+        options: MemoryOptions = {}
+        if settings.has_gates:
+            options = {
+                "forget_bias": settings.forget_bias,
+                "longest_time": settings.longest_time,
+            }
         if settings.has_pools:
             if settings.num_pools is None:
                 raise ValueError("num_pools is None: it must be a number, see resolve_settings")
-            pools = {
+            options = {
                 "num_pools": settings.num_pools,
                 "viewport_size": settings.viewport_size,
                 "normalise": settings.normalise,
@@ -47,8 +56,9 @@ class NetworkBuilder:
             embedding=settings.embedding,
             threshold=settings.threshold,
             logit_scale=settings.logit_scale,
+            read_last_step=settings.read_last_step,
             key=key,
-            **pools,
+            **options,
         )
 
 
@@ -73,24 +83,26 @@ def writer_is_averaged(network: ActorCritic) -> bool:
 def to_inputs(
     network: ActorCritic,
     observations: Num[Array, "..."],
-    embedded: Float[Array, "... embedding"] | None = None,
-) -> Num[Array, "..."]:
+    last_step: Float[Array, "*batch last"] | None,
+    embedded: Float[Array, "*batch input"] | None = None,
+) -> Inputs:
     """What a rollout keeps of observations: embeddings if they never change, else observations.
 
     **Arguments:**
 
     - `network`: the network that acts.
     - `observations`: of shape `(..., *observation_shape)`.
-    - `embedded`: their embeddings, if they are known.
+    - `last_step`: the last action and reward, if the network reads them.
+    - `embedded`: the memory's input, if it is known.
     """
     if not writer_is_frozen(network):
-        return observations
-    return network.embed(observations) if embedded is None else embedded
+        return observations, last_step
+    return network.embed(observations, last_step) if embedded is None else embedded
 
 
-def embed_inputs(network: ActorCritic, inputs: Num[Array, "..."]) -> Float[Array, "... embedding"]:
-    """The embeddings of what `to_inputs` kept."""
-    return inputs if writer_is_frozen(network) else network.embed(inputs)
+def embed_inputs(network: ActorCritic, inputs: Inputs) -> Float[Array, "*batch input"]:
+    """The memory's input, from what `to_inputs` kept."""
+    return inputs if isinstance(inputs, Array) else network.embed(*inputs)
 
 
 def trained_weights(network: ActorCritic) -> PyTree[bool]:

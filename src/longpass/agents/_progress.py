@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from longpass.agents._impala import TrainState, UpdateResult
-from longpass.agents._settings import RECENT
+from longpass.agents._settings import RECENT, LearnerSettings
 from longpass.records import Line
 
 Checkpoint = dict[str, Any]
@@ -21,6 +21,7 @@ class Progress:
 
     updates: int = 0
     steps: int = 0
+    optimiser_steps: int = 0
     episodes: int = 0
     seconds: float = 0.0
     """Time spent training, over all sessions."""
@@ -29,13 +30,15 @@ class Progress:
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
     """Means over the last call."""
 
-    def add_result(self, result: UpdateResult, steps: int, seconds: float) -> list[str]:
+    def add_result(
+        self, result: UpdateResult, learner: LearnerSettings, seconds: float
+    ) -> list[str]:
         """Count the result of a call.
 
         **Arguments:**
 
         - `result`: what the call measured, updates first, as NumPy arrays.
-        - `steps`: environment steps per update.
+        - `learner`: its settings.
         - `seconds`: how long the call took.
 
         **Returns:** the names of the metrics that are not finite.
@@ -47,7 +50,8 @@ class Progress:
             metrics |= result.actors._asdict()
         updates = len(result.scores)
         self.updates += updates
-        self.steps += updates * steps
+        self.steps += updates * learner.steps
+        self.optimiser_steps += updates * learner.optimiser_steps
         self.episodes += len(scores)
         self.scores = np.concatenate([self.scores, scores])[-RECENT:]
         self.seconds += seconds
@@ -60,8 +64,13 @@ class Progress:
         return float(np.mean(last, dtype=np.float64)) if len(last) else None
 
     def counts(self) -> dict[str, int]:
-        """Updates, environment steps and episodes so far."""
-        return {"updates": self.updates, "steps": self.steps, "episodes": self.episodes}
+        """Updates, environment steps, steps of the optimiser and episodes so far."""
+        return {
+            "updates": self.updates,
+            "steps": self.steps,
+            "optimiser_steps": self.optimiser_steps,
+            "episodes": self.episodes,
+        }
 
     def summary(self) -> Line:
         """What a run's result records."""
@@ -95,18 +104,21 @@ def checkpoint_shapes(state: TrainState) -> Checkpoint:
     return to_checkpoint(state, Progress())
 
 
-def from_checkpoint(checkpoint: Checkpoint, steps: int) -> tuple[TrainState, Progress]:
+def from_checkpoint(
+    checkpoint: Checkpoint, learner: LearnerSettings
+) -> tuple[TrainState, Progress]:
     """What `to_checkpoint` was given, except for the metrics.
 
     **Arguments:**
 
     - `checkpoint`: the checkpoint.
-    - `steps`: environment steps per update.
+    - `learner`: the settings of the run's learner.
     """
     scores, updates = np.asarray(checkpoint["scores"]), int(checkpoint["training"].updates)
     progress = Progress(
         updates=updates,
-        steps=updates * steps,
+        steps=updates * learner.steps,
+        optimiser_steps=updates * learner.optimiser_steps,
         episodes=int(checkpoint["episodes"]),
         seconds=float(checkpoint["seconds"]),
         scores=scores[~np.isnan(scores)],

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
-from longpass.agents._networks import to_inputs
+from longpass.agents._networks import Inputs, to_inputs
 from longpass.envs import AnyEnvironment, AutoReset, Params
 from longpass.networks import ActorCritic
 
@@ -25,6 +25,8 @@ class Actors(eqx.Module):
     """The memory's state before the observation is read."""
     score: Float[Array, " envs"]
     """Sum of the rewards of the episode so far."""
+    last_step: Float[Array, "envs last"] | None
+    """The action and reward that led to the observation, if the network reads them."""
     complete: Bool[Array, " envs"]
     """Whether the episode was observed from its beginning, so that its score counts."""
 
@@ -32,7 +34,7 @@ class Actors(eqx.Module):
 class Transition(NamedTuple):
     """One step of every copy; in a rollout, with time as the first axis."""
 
-    inputs: Num[Array, "..."]
+    inputs: Inputs
     """Observations, or their embeddings if the writer is frozen; see `to_inputs`."""
     start: Bool[Array, "*time envs"]
     """Whether the observation begins an episode."""
@@ -54,7 +56,7 @@ class Rollout(NamedTuple):
     memory: PyTree[Array]
     """The memory's state before the first step."""
     transitions: Transition
-    next_inputs: Num[Array, "envs *inputs"]
+    next_inputs: Inputs
     """The inputs after the last step."""
 
 
@@ -69,8 +71,15 @@ def fresh_actors(
         start=jnp.ones(copies, bool),
         memory=network.initial_state((copies,)),
         score=jnp.zeros(copies, jnp.float32),
+        last_step=no_last_step(network, copies),
         complete=jnp.zeros(copies, bool),
     )
+
+
+def no_last_step(network: ActorCritic, copies: int) -> Float[Array, "envs last"] | None:
+    """The last step before the first one of an episode, in every copy."""
+    none = jnp.zeros(copies, jnp.int32)
+    return network.encode_last_step(none, jnp.zeros(copies, jnp.float32), jnp.ones(copies, bool))
 
 
 def choose(
@@ -108,6 +117,18 @@ def value_of(
     return network.decide(ys)[1]
 
 
+def value_after(
+    network: ActorCritic,
+    memory: PyTree[Array],
+    observations: Num[Array, "envs *observation"],
+    actions: Int[Array, " envs"],
+    rewards: Float[Array, " envs"],
+) -> Float[Array, " envs"]:
+    """The values of the observations that these actions and rewards led to, within the episode."""
+    last_step = network.encode_last_step(actions, rewards, jnp.zeros(actions.shape, bool))
+    return value_of(network, memory, network.embed(observations, last_step))
+
+
 def act(
     env: AnyEnvironment,
     params: Params,
@@ -128,7 +149,7 @@ def act(
 
     def step(actors: Actors, inputs: tuple[Array, PRNGKeyArray]) -> tuple[Actors, Transition]:
         noise, key = inputs
-        xs = network.embed(actors.observation)
+        xs = network.embed(actors.observation, actors.last_step)
         memory, action, log_prob = choose(network, actors.memory, xs, actors.start, noise)
         keys = jax.random.split(key, copies)
         observation, env_state, reward, terminated, truncated, info = step_env(
@@ -138,12 +159,12 @@ def act(
         if may_truncate:
             last_value = jax.lax.cond(
                 jnp.any(truncated),
-                lambda: value_of(network, memory, network.embed(info["final_observation"])),
+                lambda: value_after(network, memory, info["final_observation"], action, reward),
                 lambda: last_value,
             )
         ended, score = terminated | truncated, actors.score + reward
         transition = Transition(
-            inputs=to_inputs(network, actors.observation, xs),
+            inputs=to_inputs(network, actors.observation, actors.last_step, xs),
             start=actors.start,
             action=action,
             log_prob=log_prob,
@@ -159,6 +180,7 @@ def act(
             start=ended,
             memory=memory,
             score=jnp.where(ended, 0.0, score),
+            last_step=network.encode_last_step(action, reward, ended),
             complete=actors.complete | ended,
         )
         return after, transition
@@ -167,7 +189,7 @@ def act(
     rollout = Rollout(
         memory=actors.memory,
         transitions=transitions,
-        next_inputs=to_inputs(network, after.observation),
+        next_inputs=to_inputs(network, after.observation, after.last_step),
     )
     return after, rollout
 

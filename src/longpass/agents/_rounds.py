@@ -172,7 +172,7 @@ def _begin_round(task: Round) -> RoundTraining:
         return RoundTraining(task, trainer)
     shapes = checkpoint_shapes(trainer.state_shapes())
     checkpoint = from_bytes(task.state, shapes, run.to_json())
-    state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
+    state, progress = from_checkpoint(checkpoint, run.agent.learner)
     if task.donor is not None:
         donor = from_bytes(task.donor, shapes, None)["training"]
         state = copy_weights(state, donor, run.agent.learner, task.optimiser_state)

@@ -78,7 +78,7 @@ class AgentTraining:
         )
         result = to_numpy(result)
         seconds = time.monotonic() - began
-        broken = self.progress.add_result(result, self.run.agent.learner.steps, seconds)
+        broken = self.progress.add_result(result, self.run.agent.learner, seconds)
         if broken:
             self._raise_diverged(broken)
         return [self.progress.line()]
@@ -136,7 +136,7 @@ def train_agent(
         trainer = trainer or make_trainer(run)
         if folder.begun:
             checkpoint = folder.load(checkpoint_shapes(trainer.state_shapes()))
-            state, progress = from_checkpoint(checkpoint, run.agent.learner.steps)
+            state, progress = from_checkpoint(checkpoint, run.agent.learner)
             training = AgentTraining(run, trainer, trainer.restore(state), progress, steps=steps)
         else:
             training = AgentTraining(run, trainer, steps=steps)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from longpass import envs
-from longpass._fields import Bounds, check_settings, from_json, to_json
+from longpass._fields import Added, Bounds, check_settings, from_json, to_json
 from longpass._json import JsonObject
-from longpass.memory import MemoryName, Normalise, has_pools
+from longpass.memory import MemoryName, Normalise, has_gates, has_pools
 from longpass.networks import Embedding, Writer
 from longpass.records import SETTINGS, read_json
 
@@ -51,6 +51,14 @@ class NetworkSettings:
     hidden_size: Annotated[int, Bounds(least=1)] = 128
     """Units of a memory without pools. An LSTM of 128 units has about as many parameters as a chain
     of 9 pools."""
+    forget_bias: Annotated[float, Added()] = 1.0
+    """Initial bias of the gates that keep the state (lstm, gru). With bias b they keep it for about
+    1 + exp(b) steps."""
+    longest_time: Annotated[int | None, Bounds(least=3), Added()] = None
+    """Chrono initialisation (lstm, gru): gates begin with times, in steps, drawn evenly up to this
+    one. None: all gates have forget_bias."""
+    read_last_step: Annotated[bool, Added()] = False
+    """Whether the memory reads the last action and the last reward beside the embedding."""
     writer: Writer = "learned"
     """How the weights that write into the memory (the torso and the input matrix of the pools) are
     trained: like all others (the paper), not at all (frozen), or as an exponential average of
@@ -73,6 +81,16 @@ class NetworkSettings:
                 f"normalise is {self.normalise!r}: it must be None for {self.memory}, which has no "
                 f"pools"
             )
+        if self.longest_time is not None and not self.has_gates:
+            raise ValueError(
+                f"longest_time is {self.longest_time}: it must be None for {self.memory}, which "
+                f"has no gates"
+            )
+
+    @property
+    def has_gates(self) -> bool:
+        """Whether the memory has gates."""
+        return has_gates(self.memory)
 
     @property
     def has_pools(self) -> bool:
@@ -97,6 +115,12 @@ class LearnerSettings:
     """Number of parts of equal length into which a rollout is cut, with one step of the optimiser
     per part. The memory's state is carried over to the next part; gradients and targets are not.
     None: the most, up to 5, that divide the rollout and are not shorter than block_every."""
+    minibatches: Annotated[int, Bounds(least=1), Added()] = 1
+    """Number of groups of equal size into which the copies are divided. Each group is learned from
+    by itself, one after the other."""
+    epochs: Annotated[int, Bounds(least=1), Added()] = 1
+    """How often each rollout is learned from. V-trace corrects for actions of older weights. The
+    memory's state before the first step is always that of the weights that acted."""
     block_every: Annotated[int, Bounds(least=1)] = 20
     """Gradients through the memory's state are stopped every block_every steps."""
     horizon: Annotated[int | None, Bounds(least=1)] = None
@@ -124,6 +148,10 @@ class LearnerSettings:
         if self.rollout % self.num_slices:
             raise ValueError(
                 f"slices is {self.slices}: it must divide the rollout, which is {self.rollout}"
+            )
+        if self.envs % self.minibatches:
+            raise ValueError(
+                f"minibatches is {self.minibatches}: it must divide envs, which is {self.envs}"
             )
         for name in ("block_every", "horizon"):
             value = getattr(self, name)
@@ -154,6 +182,11 @@ class LearnerSettings:
         """Environment steps per update."""
         return self.envs * self.rollout
 
+    @property
+    def optimiser_steps(self) -> int:
+        """Steps of the optimiser per update."""
+        return self.epochs * self.minibatches * self.num_slices
+
 
 @dataclasses.dataclass(frozen=True)
 class HyperParams:
@@ -176,6 +209,9 @@ class HyperParams:
     """Gradients are scaled down to this global norm."""
     baseline_cost: Annotated[float, Bounds(least=0.0)] = 0.5
     """Weight of the value's loss, which is half its squared error."""
+    writer_rate: Annotated[float, Bounds(least=0.0), Added()] = 1.0
+    """Factor of the learning rate for the weights that write into the memory, if they are learned:
+    1 is the paper's, at 0 they stay as they are."""
     lr_halvings_per_million_steps: Annotated[float, Bounds(least=0.0)] = 0.0
     """How often the learning rate is halved per million environment steps."""
     reward_scale: Annotated[float, Bounds(above=0.0)] = 1.0

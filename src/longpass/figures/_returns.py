@@ -22,7 +22,7 @@ from longpass.agents import (
     holds_agent,
     learning_curve,
     load_settings,
-    resolve_form,
+    resolve_settings,
 )
 from longpass.figures import TOP, _style
 from longpass.records import SETTINGS
@@ -31,7 +31,6 @@ RECORDS = Path("results/agents")
 """Where the records are that this project keeps."""
 _GRID = 240  # points along a panel
 _SMOOTH = 4.0  # points: the deviation of the smoothing, which is cosmetic
-_ROLLOUT = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,8 +103,10 @@ def _read(members: list[Path]) -> Returns | None:
     return Returns(load_settings(members[0]), len(members), curves)
 
 
-def as_in_the_paper(run: RunSettings, ignore: str | None = None) -> bool:
-    """Whether a run has the paper's parameters of its world, and our usual network and rollouts.
+def has_defaults(run: RunSettings, ignore: str | None = None) -> bool:
+    """Whether a run has the paper's parameters of its world and the defaults of its memory there.
+
+    Seed and `block_every` may be any.
 
     **Arguments:**
 
@@ -115,10 +116,12 @@ def as_in_the_paper(run: RunSettings, ignore: str | None = None) -> bool:
     if run.is_gymnasium:
         return False
     given, paper = to_json(run.params), to_json(type(run.params)())
-    same = all(given[name] == value for name, value in paper.items() if name != ignore)
-    form = resolve_form(run.env, {"memory": run.agent.network.memory})
-    usual = all(getattr(run.agent.network, name) == value for name, value in form.items())
-    return same and usual and run.agent.learner.rollout == _ROLLOUT
+    if any(given[name] != value for name, value in paper.items() if name != ignore):
+        return False
+    agent = run.agent
+    chosen = {"memory": agent.network.memory, "block_every": agent.learner.block_every}
+    defaults = resolve_settings(run.env, run.params, chosen, seed=run.seed)
+    return _identity(run) == _identity(defaults)
 
 
 def draw_runs(

@@ -14,11 +14,11 @@ from longpass.figures import _style
 from longpass.figures._returns import (
     RECORDS,
     Returns,
-    as_in_the_paper,
     count_runs,
     draw_max_return,
     draw_runs,
     find_runs,
+    has_defaults,
     set_limits,
 )
 
@@ -48,7 +48,7 @@ def _cells(found: list[Returns]) -> dict[tuple[str, int], list[Returns]]:
         if panel is None or agent.network.memory != "lstm":
             continue
         value = getattr(run.settings.params, panel.param)
-        usual = as_in_the_paper(run.settings, ignore=panel.param)
+        usual = has_defaults(run.settings, ignore=panel.param)
         if agent.learner.block_every == ONSET_BLOCK_EVERY and value in panel.values and usual:
             cells.setdefault((run.settings.env, value), []).append(run)
     return cells

@@ -13,11 +13,11 @@ from longpass.figures import _style
 from longpass.figures._returns import (
     RECORDS,
     Returns,
-    as_in_the_paper,
     count_runs,
     draw_max_return,
     draw_runs,
     find_runs,
+    has_defaults,
     set_limits,
 )
 from longpass.figures._scores import DASHES, MEMORIES
@@ -69,7 +69,7 @@ def _cells(found: list[Returns]) -> dict[tuple[str, int, str], list[Returns]]:
         row = RETURNS.get(task)
         if row is None or block not in row.block_every or memory not in row.memories:
             continue
-        if as_in_the_paper(run.settings):
+        if has_defaults(run.settings):
             cells.setdefault((task, block, memory), []).append(run)
     return cells
 

@@ -16,6 +16,7 @@ from ._lstm import LSTMState as LSTMState
 from ._names import MemoryName as MemoryName
 from ._names import Normalise as Normalise
 from ._names import find_memory as find_memory
+from ._names import has_gates as has_gates
 from ._names import has_pools as has_pools
 from ._pools import PoolBank as PoolBank
 from ._pools import PoolChain as PoolChain

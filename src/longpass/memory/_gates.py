@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from longpass import _checks
 from longpass.memory._abstract import block_gradient, block_steps, clear
 from longpass.memory._types import Starts
 
@@ -25,6 +26,37 @@ def init_gate_weights(
         jnp.concatenate([glorot(one, (hidden_size, input_size), dtype) for one in keys[0]]),
         jnp.concatenate([orthogonal(one, (hidden_size, hidden_size), dtype) for one in keys[1]]),
     )
+
+
+def init_keep_bias(
+    hidden_size: int,
+    forget_bias: float,
+    longest_time: int | None,
+    dtype: DTypeLike,
+    key: PRNGKeyArray,
+) -> Float[Array, " hidden"]:
+    """The initial bias of the gates that keep the state.
+
+    A gate with bias b keeps a value for about 1 + exp(b) steps. Chrono initialisation (Tallec and
+    Ollivier, 2018) draws 1 + exp(b) uniformly from 2 to `longest_time` steps, unit by unit.
+
+    **Arguments:**
+
+    - `hidden_size`: number of units.
+    - `forget_bias`: the bias of all units, if `longest_time` is None.
+    - `longest_time`: in steps; None: no chrono initialisation.
+    - `dtype`: of the bias.
+    - `key`: for the drawn times.
+    """
+    forget_bias = _checks.real("forget_bias", forget_bias)
+    if longest_time is None:
+        return jnp.full(hidden_size, forget_bias, dtype)
+    longest = _checks.int_within("longest_time", longest_time, 3, None)
+    # A key of its own, so that the other weights do not depend on this setting.
+    times = jax.random.uniform(
+        jax.random.fold_in(key, 1), (hidden_size,), dtype, minval=1.0, maxval=longest - 1.0
+    )
+    return jnp.log(times)
 
 
 def scan_gates(

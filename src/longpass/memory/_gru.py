@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from longpass import _checks
 from longpass.memory._abstract import AbstractMemory, clear
 from longpass.memory._arguments import check_step, check_unroll
-from longpass.memory._gates import init_gate_weights, scan_gates
+from longpass.memory._gates import init_gate_weights, init_keep_bias, scan_gates
 from longpass.memory._types import DType
 
 
@@ -34,9 +34,17 @@ class GRU(AbstractMemory):
     candidate_bias: Float[Array, " hidden"]
 
     def __init__(
-        self, input_size: int, hidden_size: int, *, dtype: DType = None, key: PRNGKeyArray
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        forget_bias: float = 1.0,
+        longest_time: int | None = None,
+        dtype: DType = None,
+        key: PRNGKeyArray,
     ):
-        """**Arguments:** those of `LSTM`."""
+        """**Arguments:** those of `LSTM`. The update gate keeps the state: `forget_bias` and
+        `longest_time` set its bias."""
         self.input_size = _checks.positive_int("input_size", input_size)
         self.hidden_size = size = _checks.positive_int("hidden_size", hidden_size)
         self.dtype = jnp.zeros((), dtype).dtype
@@ -44,7 +52,8 @@ class GRU(AbstractMemory):
             3, size, self.input_size, self.dtype, key
         )
         # Gates in the order reset, update, candidate.
-        self.bias = jnp.zeros(3 * size, self.dtype).at[size : 2 * size].set(1.0)
+        keep = init_keep_bias(size, forget_bias, longest_time, self.dtype, key)
+        self.bias = jnp.zeros(3 * size, self.dtype).at[size : 2 * size].set(keep)
         self.candidate_bias = jnp.zeros(size, self.dtype)
 
     @property

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from longpass import _checks
 from longpass.memory._abstract import AbstractMemory, block_steps, clear
 from longpass.memory._arguments import check_step, check_unroll
-from longpass.memory._gates import init_gate_weights, scan_gates
+from longpass.memory._gates import init_gate_weights, init_keep_bias, scan_gates
 from longpass.memory._types import DType
 
 
@@ -32,7 +32,8 @@ class LSTM(AbstractMemory):
 
     The output is the hidden state, `(hidden_size,)`; the state is an `LSTMState` of the hidden
     state and the cell. Input weights are Glorot-uniform, recurrent weights orthogonal per gate,
-    biases 0 except the forget gate's, which is 1, so that an untrained LSTM remembers.
+    biases 0 except the forget gate's, which is 1, so that an untrained LSTM remembers for about
+    four steps. Tasks with longer delays need `longest_time`.
 
     >>> memory = LSTM(3, 8, key=jax.random.key(0))
     >>> state, ys = memory.unroll(memory.initial_state(), jnp.ones((100, 3)))
@@ -48,12 +49,24 @@ class LSTM(AbstractMemory):
     bias: Float[Array, " gates"]
 
     def __init__(
-        self, input_size: int, hidden_size: int, *, dtype: DType = None, key: PRNGKeyArray
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        forget_bias: float = 1.0,
+        longest_time: int | None = None,
+        dtype: DType = None,
+        key: PRNGKeyArray,
     ):
         """**Arguments:**
 
         - `input_size`: width of the input.
         - `hidden_size`: number of units.
+        - `forget_bias`: initial bias of the forget gates. A gate with bias b keeps its cell for
+          about 1 + exp(b) steps.
+        - `longest_time`: if given, chrono initialisation: forget biases are log U(1,
+          longest_time - 1), so that cells keep their contents for up to this many steps, and the
+          input gates' biases are their negatives.
         - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
         - `key`: for the initial weights.
         """
@@ -64,7 +77,9 @@ class LSTM(AbstractMemory):
             4, size, self.input_size, self.dtype, key
         )
         # Gates in the order input, forget, candidate, output.
-        self.bias = jnp.zeros(4 * size, self.dtype).at[size : 2 * size].set(1.0)
+        keep = init_keep_bias(size, forget_bias, longest_time, self.dtype, key)
+        bias = jnp.zeros(4 * size, self.dtype).at[size : 2 * size].set(keep)
+        self.bias = bias if longest_time is None else bias.at[:size].set(-keep)
 
     @property
     def output_shape(self) -> tuple[int, ...]:

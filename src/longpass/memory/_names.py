@@ -18,13 +18,15 @@ Normalise = Literal["layer"]
 
 
 class NamedMemory(NamedTuple):
-    """Where to find a memory, and whether it has the settings of pools."""
+    """Where to find a memory, and which settings it has."""
 
     place: str
     """The class, as "module:Class". It takes `(input_size, output_size, *, dtype, key)` and, if it
-    has pools, the options of `Concrete`."""
+    has pools, the options of `Concrete`, or, if it has gates, those of `LSTM`."""
     has_pools: bool = False
     """Whether it is made of pools."""
+    has_gates: bool = False
+    """Whether it has gates whose initial biases may be set."""
 
     def load(self) -> "Callable[..., AbstractMemory]":
         """The class. This imports JAX."""
@@ -35,8 +37,8 @@ class NamedMemory(NamedTuple):
 MEMORIES = {
     "chain": NamedMemory("longpass.memory._concrete:Concrete", has_pools=True),
     "parallel": NamedMemory("longpass.memory._concrete:Parallel", has_pools=True),
-    "lstm": NamedMemory("longpass.memory._lstm:LSTM"),
-    "gru": NamedMemory("longpass.memory._gru:GRU"),
+    "lstm": NamedMemory("longpass.memory._lstm:LSTM", has_gates=True),
+    "gru": NamedMemory("longpass.memory._gru:GRU", has_gates=True),
 }
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ def find_memory(name: MemoryName) -> NamedMemory:
     return MEMORIES[name]
 
 
+def has_gates(name: MemoryName) -> bool:
+    """Whether the memory of this name has gates. ValueError if there is none of this name."""
+    return find_memory(name).has_gates
+
+
 def has_pools(name: MemoryName) -> bool:
-    """Whether the memory of this name is made of pools. ValueError if there is none."""
+    """Whether the memory of this name has pools. ValueError if there is none of this name."""
     return find_memory(name).has_pools

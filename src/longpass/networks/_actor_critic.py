@@ -6,11 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
-from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
 from longpass.memory import MemoryLike, MemoryName, PooledMemory, Start, State, has_pools
-from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
+from longpass.networks._memories import MemoryOptions, SizedMemoryOptions, make_memory
 from longpass.networks._names import Embedding, Writer
 from longpass.networks._torso import Torso
 
@@ -31,6 +31,9 @@ class ActorCritic(eqx.Module):
       `"sparse"` and `"centred"`: adapted to a sample of frames, see `Torso.sparse`.
     - `threshold`: the threshold of `Torso.sparse`.
 
+    With `read_last_step` the memory reads the last action and the last reward beside the embedding:
+    functions then take them as `last_step`, see `encode_last_step`.
+
     >>> from longpass.memory import GRU
     >>> memory_key, key = jax.random.split(jax.random.key(0))
     >>> network = ActorCritic(GRU(32, 16, key=memory_key), (5, 6, 3), 4, key=key)
@@ -42,6 +45,7 @@ class ActorCritic(eqx.Module):
     writer: Writer = eqx.field(static=True)
     embedding: Embedding = eqx.field(static=True)
     threshold: float = eqx.field(static=True)
+    read_last_step: bool = eqx.field(static=True)
     torso: Torso
     memory: MemoryLike
     policy: eqx.nn.Linear
@@ -57,18 +61,20 @@ class ActorCritic(eqx.Module):
         embedding: Embedding = "plain",
         threshold: float = 1.0,
         logit_scale: float = 0.01,
+        read_last_step: bool = False,
         key: PRNGKeyArray,
     ):
         """**Arguments:**
 
         - `memory`: any memory with outputs of shape `(width,)`. The torso's embedding has
-          `memory.input_size` units.
+          `memory.input_size` units, less `num_actions + 1` if `read_last_step`.
         - `observation_shape`: `(rows, columns, features)`, or any other shape for a torso without
           convolution.
         - `num_actions`: number of actions.
         - `writer`, `embedding`, `threshold`: see above.
         - `logit_scale`: standard deviation of the policy's initial weights, times
           1 / sqrt(fan-in). With a larger one the first policy is less even.
+        - `read_last_step`: whether the memory reads the last action and reward.
         - `key`: for the initial weights.
         """
         _checks.one_of("writer", writer, get_args(Writer))
@@ -83,7 +89,14 @@ class ActorCritic(eqx.Module):
         (width,) = memory.output_shape
         self.writer, self.embedding = writer, embedding
         self.threshold = _checks.real("threshold", threshold)
-        self.torso = Torso(shape, memory.input_size, dtype=memory.dtype, key=torso_key)
+        self.read_last_step = read_last_step
+        embedding_size = memory.input_size - (num_actions + 1 if read_last_step else 0)
+        if embedding_size < 1:
+            raise ValueError(
+                f"memory.input_size is {memory.input_size}: it must be at least {num_actions + 2}, "
+                f"for an embedding, {num_actions} actions and a reward"
+            )
+        self.torso = Torso(shape, embedding_size, dtype=memory.dtype, key=torso_key)
         self.memory = memory
         self.policy = _make_head(width, num_actions, logit_scale, memory.dtype, policy_key)
         self.value = _make_head(width, 1, 0.01, memory.dtype, value_key)
@@ -92,12 +105,54 @@ class ActorCritic(eqx.Module):
         """The empty memory: `memory.initial_state(batch_shape)`."""
         return self.memory.initial_state(batch_shape)
 
-    def embed(self, frames: Num[Array, "..."]) -> Float[Array, "... embedding"]:
-        """The memory's input for frames of shape `(..., *observation_shape)`."""
-        return self.torso(frames)
+    def encode_last_step(
+        self,
+        actions: Int[Array, "*batch"],
+        rewards: Float[Array, "*batch"],
+        starts: Bool[Array, "*batch"],
+    ) -> Float[Array, "*batch last"] | None:
+        """The last step as the memory reads it: the action as one-hot vector, then the reward.
+
+        **Arguments:**
+
+        - `actions`, `rewards`: of the last step.
+        - `starts`: where an episode begins. There is no last step there: all is 0.
+
+        **Returns:** of width `num_actions + 1`; None if the network does not read it.
+        """
+        if not self.read_last_step:
+            return None
+        dtype = self.value.weight.dtype
+        one_hot = jax.nn.one_hot(actions, self.policy.weight.shape[0], dtype=dtype)
+        encoded = jnp.concatenate([one_hot, rewards[..., None].astype(dtype)], axis=-1)
+        return jnp.where(starts[..., None], 0, encoded)
+
+    def embed(
+        self, frames: Num[Array, "..."], last_step: Float[Array, "*batch last"] | None = None
+    ) -> Float[Array, "*batch input"]:
+        """The memory's input.
+
+        **Arguments:**
+
+        - `frames`: of shape `(..., *observation_shape)`.
+        - `last_step`: from `encode_last_step`, with the same leading axes.
+        """
+        if (last_step is None) is self.read_last_step:
+            raise ValueError(
+                f"last_step is {'None' if last_step is None else 'given'}: it must be given if the "
+                f"network reads the last step, and only then"
+            )
+        embedded = self.torso(frames)
+        if last_step is None:
+            return embedded
+        return jnp.concatenate([embedded, last_step], axis=-1)
 
     def step(
-        self, state: State, frame: Num[Array, "*observation"], start: Start = False
+        self,
+        state: State,
+        frame: Num[Array, "*observation"],
+        start: Start = False,
+        last_step: Float[Array, " last"] | None = None,
     ) -> tuple[State, Float[Array, " actions"], Float[Array, ""]]:
         """Read one frame.
 
@@ -106,12 +161,13 @@ class ActorCritic(eqx.Module):
         - `state`: from `initial_state` or an earlier call.
         - `frame`: of shape `observation_shape`.
         - `start`: whether an episode begins here.
+        - `last_step`: as for `embed`.
 
         **Returns:**
 
         The state after the frame, action logits and the value.
         """
-        state, y = self.memory.step(state, self.embed(frame), start)
+        state, y = self.memory.step(state, self.embed(frame, last_step), start)
         return state, *self.decide(y)
 
     def unroll(
@@ -120,6 +176,7 @@ class ActorCritic(eqx.Module):
         frames: Num[Array, "time *observation"],
         starts: Bool[Array, " time"] | None = None,
         block_every: int | None = None,
+        last_steps: Float[Array, "time last"] | None = None,
     ) -> tuple[State, Float[Array, "time actions"], Float[Array, " time"]]:
         """Read a sequence of frames.
 
@@ -128,12 +185,13 @@ class ActorCritic(eqx.Module):
         - `state`: from `initial_state` or an earlier call.
         - `frames`: of shape `(time, *observation_shape)`.
         - `starts`, `block_every`: as for `AbstractMemory.unroll`.
+        - `last_steps`: as for `embed`, with time first.
 
         **Returns:**
 
         The state after the last frame, action logits and values at every step.
         """
-        state, ys = self.memory.unroll(state, self.embed(frames), starts, block_every)
+        state, ys = self.memory.unroll(state, self.embed(frames, last_steps), starts, block_every)
         return state, *self.decide(ys)
 
     def decide(
@@ -170,9 +228,10 @@ def make_actor_critic(
     embedding: Embedding = "plain",
     threshold: float = 1.0,
     logit_scale: float = 0.01,
+    read_last_step: bool = False,
     dtype: DTypeLike = jnp.float32,
     key: PRNGKeyArray,
-    **pool_options: Unpack[PoolOptions],
+    **memory_options: Unpack[MemoryOptions],
 ) -> ActorCritic:
     """Make one of the paper's actor-critics by the name of its memory.
 
@@ -185,14 +244,16 @@ def make_actor_critic(
     - `output_size`: units of the summariser, or of a memory without pools.
     - `pool_size`: units of each pool. Memories without pools ignore it.
     - `embedding_size`: units of the torso's embedding; for parallel pools it is `pool_size`.
-    - `writer`, `embedding`, `threshold`, `logit_scale`: as for `ActorCritic`.
+    - `writer`, `embedding`, `threshold`, `logit_scale`, `read_last_step`: as for `ActorCritic`.
     - `dtype`: of parameters and state.
     - `key`: for the initial weights.
-    - `pool_options`: further arguments of `Concrete` or `Parallel`.
+    - `memory_options`: further arguments of the memory, see `make_memory`.
     """
     memory_key = jax.random.split(key, 4)[1]
     width = pool_size if memory == "parallel" else embedding_size
-    options: MemoryOptions = {**pool_options}
+    if read_last_step:
+        width += num_actions + 1
+    options: SizedMemoryOptions = {**memory_options}
     if has_pools(memory):
         options["pool_size"] = pool_size
     return ActorCritic(
@@ -203,6 +264,7 @@ def make_actor_critic(
         embedding=embedding,
         threshold=threshold,
         logit_scale=logit_scale,
+        read_last_step=read_last_step,
         key=key,
     )
 

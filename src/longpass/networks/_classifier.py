@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
 from longpass.memory import DType, MemoryLike, MemoryName, State, has_pools
-from longpass.networks._memories import MemoryOptions, PoolOptions, make_memory
+from longpass.networks._memories import PoolOptions, SizedMemoryOptions, make_memory
 
 
 class Classifier(eqx.Module):
@@ -144,7 +144,7 @@ def make_classifier(
         # A bias fills all pools with the same contents at every step, however little it carries.
         embedding = eqx.tree_at(lambda layer: layer.bias, embedding, replace_fn=jnp.zeros_like)
         input_size = pool_size
-    options: MemoryOptions = {**pool_options}
+    options: SizedMemoryOptions = {**pool_options}
     if pooled:
         output_size = hidden_size
         options["pool_size"] = pool_size

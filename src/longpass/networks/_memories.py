@@ -18,7 +18,18 @@ class PoolOptions(TypedDict, total=False):
     normalise: Normalise | None
 
 
-class MemoryOptions(PoolOptions, total=False):
+class GateOptions(TypedDict, total=False):
+    """Arguments of `LSTM` and `GRU`, likewise."""
+
+    forget_bias: float
+    longest_time: int | None
+
+
+class MemoryOptions(PoolOptions, GateOptions, total=False):
+    """All of them. Each memory takes only its own."""
+
+
+class SizedMemoryOptions(MemoryOptions, total=False):
     """The same with the size of pools, which networks treat apart."""
 
     pool_size: int
@@ -31,7 +42,7 @@ def make_memory(
     *,
     dtype: DType = None,
     key: PRNGKeyArray,
-    **pool_options: Unpack[MemoryOptions],
+    **options: Unpack[SizedMemoryOptions],
 ) -> AbstractMemory:
     """Make a memory by its name.
 
@@ -42,7 +53,8 @@ def make_memory(
     - `output_size`: width of the output, which is the `hidden_size` of LSTM and GRU.
     - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
     - `key`: for the initial weights.
-    - `pool_options`: further arguments of `Concrete` or `Parallel`. Other memories have none.
+    - `options`: further arguments of `Concrete` and `Parallel`, or of `LSTM` and `GRU`. Other
+      memories have none.
 
     **Returns:**
 
@@ -53,9 +65,11 @@ def make_memory(
     (8,)
     """
     memory = find_memory(name)
-    if not memory.has_pools:
-        for option, value in pool_options.items():
+    for option, value in options.items():
+        of_gates = option in GateOptions.__annotations__
+        if not (memory.has_gates if of_gates else memory.has_pools):
+            parts = "gates" if of_gates else "pools"
             raise ValueError(
-                f"{option} is {value!r}: it must not be given for {name}, which has no pools"
+                f"{option} is {value!r}: it must not be given for {name}, which has no {parts}"
             )
-    return memory.load()(input_size, output_size, dtype=dtype, key=key, **pool_options)
+    return memory.load()(input_size, output_size, dtype=dtype, key=key, **options)
