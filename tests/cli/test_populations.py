@@ -254,7 +254,7 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
     for seed, end in enumerate(ends):
         records_of(tmp_path / str(seed), seed=seed, ends=(end, end))
     axis = Figure().subplots()
-    _returns.draw_runs(axis, _returns.find_runs(tmp_path), 4000.0, "chain", True, color="k")
+    _returns.draw_runs(axis, _returns.find_runs(tmp_path), 4000.0, "chain", True, 1e3, color="k")
     corners = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 1]
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (corners.min(), corners.max()) == pytest.approx((low, high))

@@ -7,6 +7,7 @@ from ._defaults import default_settings as default_settings
 from ._defaults import default_words as default_words
 from ._defaults import resolve_settings as resolve_settings
 from ._estimate import estimate_round as estimate_round
+from ._estimate import estimate_steps as estimate_steps
 from ._evaluation import bootstrap_interval as bootstrap_interval
 from ._evaluation import episode_scores as episode_scores
 from ._evaluation import rollout_policy as rollout_policy
@@ -24,6 +25,7 @@ from ._population import Population as Population
 from ._population import run_populations as run_populations
 from ._presets import ONSET as ONSET
 from ._presets import ONSET_BLOCK_EVERY as ONSET_BLOCK_EVERY
+from ._presets import ONSET_MEMORIES as ONSET_MEMORIES
 from ._presets import RETURNS as RETURNS
 from ._presets import AgentStudy as AgentStudy
 from ._presets import make_agent_preset as make_agent_preset
@@ -40,6 +42,10 @@ from ._rounds import train_round as train_round
 from ._run import AgentTraining as AgentTraining
 from ._run import load_network as load_network
 from ._run import train_agent as train_agent
+from ._search import COMMON as COMMON
+from ._search import GATES as GATES
+from ._search import POOLS as POOLS
+from ._search import draw_settings as draw_settings
 from ._selection import Decision as Decision
 from ._selection import decide_copies as decide_copies
 from ._settings import AgentSettings as AgentSettings
@@ -51,6 +57,15 @@ from ._settings import PopulationSettings as PopulationSettings
 from ._settings import RunSettings as RunSettings
 from ._settings import holds_agent as holds_agent
 from ._settings import load_settings as load_settings
+from ._studies import LEARNED_WRITER as LEARNED_WRITER
+from ._studies import StudyName as StudyName
+from ._studies import StudyPlan as StudyPlan
+from ._study import SOLVED as SOLVED
+from ._study import STUDY as STUDY
+from ._study import Study as Study
+from ._study import StudyJob as StudyJob
+from ._study import StudyRun as StudyRun
+from ._study_run import train_study_run as train_study_run
 from ._trainers import Trainer as Trainer
 from ._trainers import make_trainer as make_trainer
 from ._vtrace import VTrace as VTrace

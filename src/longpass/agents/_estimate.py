@@ -1,4 +1,4 @@
-"""About how long rounds take, so that nobody starts a week of work by mistake."""
+"""About how long training takes, so that nobody starts a week of work by mistake."""
 
 from longpass.agents._settings import RunSettings
 
@@ -7,10 +7,14 @@ _START_SECONDS = 25.0  # compiling
 _STEPS_PER_SECOND = 40_000.0  # of an agent of the usual size
 
 
+def estimate_steps(steps: float) -> float:
+    """Core-seconds that an agent takes for a number of environment steps, within a factor of 2."""
+    return _START_SECONDS + steps / _STEPS_PER_SECOND
+
+
 def estimate_round(run: RunSettings, episodes: int) -> float:
     """Core-seconds that a round of a member will take, within a factor of two.
 
     The length of episodes of the T-maze and Sequence Recall depends on how they are played.
     """
-    steps = run.load_environment().episode_length(run.params)
-    return _START_SECONDS + episodes * steps / _STEPS_PER_SECOND
+    return estimate_steps(episodes * run.load_environment().episode_length(run.params))

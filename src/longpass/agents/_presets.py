@@ -46,11 +46,12 @@ RETURNS: dict[str, ReturnsRow] = {
 }
 ONSET: dict[str, OnsetPanel] = {
     "cued-catch": OnsetPanel(
-        "Cued Catch", "reward_free_trials", "reward-free trials", (40, 20, 10, 5)
+        "Cued Catch", "reward_free_trials", "reward-free trials", (40, 20, 10, 5, 0)
     ),
-    "t-maze": OnsetPanel("T-maze", "limbo_time", "steps in limbo", (280, 210, 140, 70)),
+    "t-maze": OnsetPanel("T-maze", "limbo_time", "steps in limbo", (280, 210, 140, 70, 0)),
 }
 ONSET_BLOCK_EVERY = 300
+ONSET_MEMORIES: tuple[MemoryName, ...] = ("lstm", "chain")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,6 +35,7 @@ class AgentTraining:
     - `trainer`: what trains.
     - `state`, `progress`: where training continues. By default it starts.
     - `steps`: environment steps after which training is complete.
+    - `enough`: asked after every compiled call whether training is complete before that.
     """
 
     def __init__(
@@ -45,11 +46,12 @@ class AgentTraining:
         progress: Progress | None = None,
         *,
         steps: float | int = float("inf"),
+        enough: Callable[[Progress], bool] = lambda _: False,
     ):
         self.run, self.progress = run, progress or Progress()
         self.state = trainer.start(jax.random.key(run.seed)) if state is None else state
         self._trainer, self._hyper = trainer, hyper_arrays(run.agent.hyper)
-        self._steps = steps
+        self._steps, self._enough = steps, enough
         # Not more updates per call than the whole training has.
         learner = run.agent.learner
         most = learner.updates_per_call
@@ -62,8 +64,8 @@ class AgentTraining:
 
     @property
     def done(self) -> bool:
-        """Whether the steps are made."""
-        return self.progress.steps >= self._steps
+        """Whether the steps are made, or enough has been learned."""
+        return self.progress.steps >= self._steps or self._enough(self.progress)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -105,6 +107,7 @@ def train_agent(
     *,
     resume: bool = False,
     trainer: Trainer | None = None,
+    enough: Callable[[Progress], bool] = lambda _: False,
     on_begin: Callable[[RunFolder], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
@@ -123,6 +126,7 @@ def train_agent(
     - `steps`: environment steps, over all copies.
     - `resume`: continue the run in the folder, if there is one.
     - `trainer`: what trains; by default `make_trainer(run)`.
+    - `enough`: asked after every compiled call whether training is complete before that.
     - `on_begin`: called with the folder once the run has been made or loaded.
     - `on_progress`: called with the progress after every compiled call.
     - `stop`: asked after every compiled call whether to stop.
@@ -137,9 +141,10 @@ def train_agent(
         if folder.begun:
             checkpoint = folder.load(checkpoint_shapes(trainer.state_shapes()))
             state, progress = from_checkpoint(checkpoint, run.agent.learner)
-            training = AgentTraining(run, trainer, trainer.restore(state), progress, steps=steps)
+            state = trainer.restore(state)
+            training = AgentTraining(run, trainer, state, progress, steps=steps, enough=enough)
         else:
-            training = AgentTraining(run, trainer, steps=steps)
+            training = AgentTraining(run, trainer, steps=steps, enough=enough)
         on_begin(folder)
         result = folder.result()
         if training.done and result is not None and result["updates"] == training.updates:

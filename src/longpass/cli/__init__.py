@@ -33,6 +33,7 @@ COMMANDS = {
     "sweep": Command("_sweep", "RunSweep", "many such trainings, with random settings"),
     "train": Command("_train", "Train", "train an agent that remembers"),
     "pbt": Command("_pbt", "Pbt", "train a population of agents that copy the better ones"),
+    "study": Command("_study", "RunStudy", "many agents, recorded in one file"),
     "evaluate": Command("_evaluate", "Evaluate", "what a trained agent earns"),
     "play": Command("_play", "Play", "play one of the worlds yourself, in the terminal"),
     "film": Command("_film", "Film", "an episode as an animated picture"),
@@ -55,6 +56,7 @@ A tour:
   longpass film cued-catch -o a.gif  an episode as an animated picture
   longpass train t-maze --level 0    train an agent that remembers, in a folder of its own
   longpass pbt t-maze --level 0      a population of agents that copy the better ones
+  longpass study onset --runs 3      many agents: from which difficulty on does an LSTM learn?
   longpass evaluate runs/agent       what it earns, greedily and as it was trained
   longpass replay tests/golden       recorded episodes of the original games, frame by frame
 

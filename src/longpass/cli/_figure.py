@@ -53,6 +53,8 @@ class Figure:
     records: Path | None = None
     """The folder with the records that figures are drawn from; by default results/classification
     for truncation and batch-size, results/agents for rl, rl-raw and lstm-onset."""
+    over: Literal["episodes", "steps", "optimiser_steps"] | None = None
+    """For rl, rl-raw and lstm-onset: what curves are drawn over; by default episodes."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -65,7 +67,7 @@ class Figure:
             raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
         else:
             default = None if self.name in get_args(FigureOfAgents) else _RECORDS
-            files = figures.draw(self.name, self.out, self.records or default)
+            files = figures.draw(self.name, self.out, self.records or default, over=self.over)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

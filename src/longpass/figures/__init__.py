@@ -3,24 +3,43 @@
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 # Figures that are drawn from a folder with records: of classification, and of agents.
 FROM_RECORDS = ("truncation", "batch-size")
 FROM_AGENTS = ("rl", "rl-raw", "lstm-onset")
+Axis = Literal["episodes", "steps", "optimiser_steps"]
+"""What curves of agents are drawn over."""
 TOP = 3
 """A population's curve is the mean of this many of its best members."""
 
 
-def draw(name: str, out: Path, records: Path | None = None, suffix: str = "") -> list[Path]:
-    """Draw the figure `name` (such as `memory-trace`) into the folder `out`.
+def draw(
+    name: str,
+    out: Path,
+    records: Path | None = None,
+    suffix: str = "",
+    over: Axis | None = None,
+) -> list[Path]:
+    """Draw a figure into a folder.
 
-    Those in `FROM_RECORDS` and `FROM_AGENTS` are drawn from the folder `records`; `suffix` goes to
-    their files' names.
+    **Arguments:**
+
+    - `name`: of the figure, such as `memory-trace`.
+    - `out`: the folder.
+    - `records`: the folder with the records, for figures in `FROM_RECORDS` and `FROM_AGENTS`.
+    - `suffix`: goes to their files' names.
+    - `over`: what curves are drawn over, for those in `FROM_AGENTS`; None: episodes.
     """
-    study = importlib.import_module(f"longpass.figures.{name.replace('-', '_')}")
-    if name in FROM_RECORDS + FROM_AGENTS:
-        return study.draw(out, records, suffix)
-    return study.draw(out)
+    figure = importlib.import_module(f"longpass.figures.{name.replace('-', '_')}")
+    if name in FROM_AGENTS:
+        return figure.draw(out, records, suffix, over=over or "episodes")
+    if over is not None:
+        listed = ", ".join(FROM_AGENTS)
+        raise ValueError(f"over is {over!r}: only {listed} are drawn over something else")
+    if name in FROM_RECORDS:
+        return figure.draw(out, records, suffix)
+    return figure.draw(out)
 
 
 def draw_runs(name: str, out: Path, runs: Sequence[Path]) -> list[Path]:

@@ -1,8 +1,9 @@
-"""Returns of agents over episodes, from the records of populations and single runs.
+"""Returns of agents over episodes, from the records of populations, single runs and studies.
 
 A population's curve is the mean of its top three members at each episode, as in the paper; we take
 the three that are best in the end, over their last 3,000 episodes. A single run counts as a
-population of one.
+population of one. A run of a study ends when it has solved its world: from there on its last return
+is shown.
 """
 
 import dataclasses
@@ -16,19 +17,27 @@ from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import t as student
 
-from longpass._fields import replace_settings, to_json
+from longpass._fields import Overrides, replace_settings, to_json
 from longpass.agents import (
+    STUDY,
     RunSettings,
     holds_agent,
     learning_curve,
     load_settings,
     resolve_settings,
 )
-from longpass.figures import TOP, _style
-from longpass.records import SETTINGS
+from longpass.figures import TOP, Axis, _style
+from longpass.records import RECORDS as RECORDS_FILE
+from longpass.records import SETTINGS, Line, Records
 
 RECORDS = Path("results/agents")
 """Where the records are that this project keeps."""
+AXES: dict[Axis, tuple[str, float]] = {
+    "episodes": ("episodes, thousands", 1e3),
+    "steps": ("environment steps, millions", 1e6),
+    "optimiser_steps": ("steps of the optimiser, thousands", 1e3),
+}
+"""The label of each axis, and how much one unit of it is."""
 _GRID = 240  # points along a panel
 _SMOOTH = 4.0  # points: the deviation of the smoothing, which is cosmetic
 
@@ -41,25 +50,33 @@ class Returns:
     """The settings of its first member."""
     members: int
     curves: tuple[tuple[Float[np.ndarray, " records"], Float[np.ndarray, " records"]], ...]
-    """(Episodes so far, mean return of the last 100) of its top members."""
+    """(Progress so far, mean return of the last 100 episodes) of its top members."""
+    solved: bool = False
+    """Whether it ended because it had solved its world."""
 
     @functools.cached_property
     def end(self) -> float:
-        """Episodes that all of its top members have played."""
-        return min(episodes[-1] for episodes, _ in self.curves)
+        """How far all of its top members are."""
+        return min(progress[-1] for progress, _ in self.curves)
 
     def sample(self, grid: Float[np.ndarray, " grid"], smooth: bool) -> Float[np.ndarray, " grid"]:
-        """The mean of its top members at these episodes; NaN where there are no records."""
-        begin = max(episodes[0] for episodes, _ in self.curves)
+        """The mean of its top members at these points; NaN where there are no records."""
+        begin = max(progress[0] for progress, _ in self.curves)
         mean = np.mean([np.interp(grid, *one) for one in self.curves], axis=0)
-        inside = (grid >= begin) & (grid <= self.end)
+        inside = (grid >= begin) & ((grid <= self.end) | self.solved)
         if smooth and inside.any():
             mean[inside] = gaussian_filter1d(mean[inside], _SMOOTH, mode="nearest")
         return np.where(inside, mean, np.nan)
 
 
-def find_runs(records: Path) -> list[Returns]:
-    """The runs in a folder or below it; of runs with equal settings, the longest one."""
+def find_runs(records: Path, axis: Axis = "episodes") -> list[Returns]:
+    """The runs in a folder or below it; of runs with equal settings, the longest one.
+
+    **Arguments:**
+
+    - `records`: the folder.
+    - `axis`: what the progress of their curves counts.
+    """
     records = Path(records)
     populations = {path.parent for path in records.rglob("population.json")}
     single = {
@@ -67,13 +84,22 @@ def find_runs(records: Path) -> list[Returns]:
         for path in records.rglob(SETTINGS)
         if path.parent.parent.parent not in populations and holds_agent(path.parent)
     }
+    runs = [
+        _read_members(
+            sorted((folder / "members").iterdir()) if folder in populations else [folder], axis
+        )
+        for folder in sorted(populations | single)
+    ]
+    runs += [
+        _read_line(line, axis)
+        for path in sorted(records.rglob(STUDY))
+        for line in Records(path.parent / RECORDS_FILE).read()
+    ]
     found: dict[str, Returns] = {}
-    for folder in sorted(populations | single):
-        members = sorted((folder / "members").iterdir()) if folder in populations else [folder]
-        one = _read(members)
+    for one in runs:
         if one is None:
             continue
-        key = f"{len(members)} {_identity(one.settings)}"
+        key = f"{one.members} {_identity(one.settings)}"
         if key not in found or found[key].end < one.end:
             found[key] = one
     return list(found.values())
@@ -85,8 +111,20 @@ def _identity(run: RunSettings) -> str:
     return str(dataclasses.replace(run, agent=agent).to_json())
 
 
-def _read(members: list[Path]) -> Returns | None:
-    """None if no episode has ended yet."""
+def _read_line(line: Line, axis: Axis) -> Returns | None:
+    """The agent of a line of a study; None if none of its episodes ended."""
+    progress, returns = (np.array(line["curve"][name], float) for name in (axis, "return_100"))
+    if not len(progress):
+        return None
+    run = RunSettings.from_json(line["settings"])
+    return Returns(run, 1, ((progress, returns),), line["solved"])
+
+
+def _read_members(members: list[Path], axis: Axis) -> Returns | None:
+    """A population, or a single run; None if no episode has ended yet."""
+    run = load_settings(members[0])
+    # Older records do not count the steps of the optimiser.
+    per_update = run.agent.learner.optimiser_steps
     lines = [
         [line for line in learning_curve(one) if line["return_100"] is not None] for one in members
     ]
@@ -95,15 +133,25 @@ def _read(members: list[Path]) -> Returns | None:
         return None
     curves = tuple(
         (
-            np.array([line["episodes"] for line in one], float),
+            np.array(
+                [line.get(axis, per_update * line["updates"]) for line in one],
+                float,
+            ),
             np.array([line["return_100"] for line in one], float),
         )
         for one in lines[:TOP]
     )
-    return Returns(load_settings(members[0]), len(members), curves)
+    return Returns(run, len(members), curves)
 
 
-def has_defaults(run: RunSettings, ignore: str | None = None) -> bool:
+def name_axis(over: Axis) -> str:
+    """What the name of a file has for an axis that is not the usual one."""
+    return "" if over == "episodes" else f"-{over.replace('_', '-')}"
+
+
+def has_defaults(
+    run: RunSettings, ignore: str | None = None, changes: Overrides | None = None
+) -> bool:
     """Whether a run has the paper's parameters of its world and the defaults of its memory there.
 
     Seed and `block_every` may be any.
@@ -112,6 +160,7 @@ def has_defaults(run: RunSettings, ignore: str | None = None) -> bool:
 
     - `run`: the settings.
     - `ignore`: a parameter of the world that may differ.
+    - `changes`: settings of the agent that must have these values instead of the defaults.
     """
     if run.is_gymnasium:
         return False
@@ -120,29 +169,45 @@ def has_defaults(run: RunSettings, ignore: str | None = None) -> bool:
         return False
     agent = run.agent
     chosen = {"memory": agent.network.memory, "block_every": agent.learner.block_every}
-    defaults = resolve_settings(run.env, run.params, chosen, seed=run.seed)
+    defaults = resolve_settings(run.env, run.params, chosen | (changes or {}), seed=run.seed)
     return _identity(run) == _identity(defaults)
 
 
 def draw_runs(
-    axis: Axes, runs: list[Returns], end: float, label: str, smooth: bool, **style: Any
+    axis: Axes,
+    runs: list[Returns],
+    end: float,
+    label: str,
+    smooth: bool,
+    unit: float,
+    **style: Any,
 ) -> None:
     """Draw each run as a thin line, and their mean with its 95 % interval as far as all reach.
 
     The interval is Student's t over runs.
+
+    **Arguments:**
+
+    - `axis`: where to draw.
+    - `runs`: the runs of one curve.
+    - `end`: where the panel ends.
+    - `label`: of the mean.
+    - `smooth`: whether to smooth curves.
+    - `unit`: how much one unit of the axis is.
+    - `style`: of the lines.
     """
     grid = np.linspace(0.0, end, _GRID)
     curves = np.array([run.sample(grid, smooth) for run in runs])
     for one in curves if len(curves) > 1 else ():
         thin: dict[str, Any] = style | {"linewidth": 0.6, "alpha": 0.4}
-        axis.plot(grid / 1000, one, **thin)
+        axis.plot(grid / unit, one, **thin)
     mean = curves.mean(axis=0)  # NaN where one of them has no record
-    axis.plot(grid / 1000, mean, label=label, **style)
+    axis.plot(grid / unit, mean, label=label, **style)
     if len(curves) > 1:
         deviation = curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
         half = student.ppf(0.975, len(curves) - 1) * deviation
         colour = style["color"]
-        axis.fill_between(grid / 1000, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
+        axis.fill_between(grid / unit, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
 
 
 def count_runs(runs: list[Returns]) -> str:

@@ -1,7 +1,8 @@
-"""When the LSTM starts working: the paper's last but one appendix.
+"""From which difficulty on each memory learns: the paper's last but one appendix.
 
-LSTMs with unblocked 300-step unrolls, over the difficulty of the task: reward-free trials of Cued
-Catch, time in the T-maze's limbo. Dotted, in the same colour: the highest possible return.
+Agents with gradients over 300 steps, over the difficulty of the task: reward-free trials of Cued
+Catch, time in the T-maze's limbo. Above LSTMs, as in the paper, below chains. Dotted, in the same
+colour: the highest possible return.
 """
 
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import matplotlib
 from matplotlib.axes import Axes
 
-from longpass.agents import ONSET, ONSET_BLOCK_EVERY
-from longpass.figures import _style
+from longpass.agents import ONSET, ONSET_BLOCK_EVERY, ONSET_MEMORIES
+from longpass.figures import Axis, _style
 from longpass.figures._returns import (
+    AXES,
     RECORDS,
     Returns,
     count_runs,
@@ -19,56 +21,70 @@ from longpass.figures._returns import (
     draw_runs,
     find_runs,
     has_defaults,
+    name_axis,
     set_limits,
 )
+from longpass.figures._scores import MEMORIES
+
+Cells = dict[tuple[str, str, int], list[Returns]]
+"""Runs by (world, memory, difficulty)."""
 
 
-def draw(out: Path, records: Path | None = None, suffix: str = "") -> list[Path]:
+def draw(
+    out: Path, records: Path | None = None, suffix: str = "", over: Axis = "episodes"
+) -> list[Path]:
     """Draw lstm-onset from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find_runs(records))
+    cells = _cells(find_runs(records, over))
     if not cells:
         raise ValueError(
-            f"there are no records of LSTMs with block_every {ONSET_BLOCK_EVERY} in {records}: "
-            f"make some with `longpass reproduce --only lstm-onset`, or name another folder"
+            f"there are no records of agents with block_every {ONSET_BLOCK_EVERY} and the defaults "
+            f"of their memory in {records}: make some with `longpass study onset`, or name another "
+            f"folder"
         )
     tasks = [task for task in ONSET if any(key[0] == task for key in cells)]
+    memories = [one for one in ONSET_MEMORIES if any(key[1] == one for key in cells)]
     with _style.styled():
-        figure = _style.new(0.6 + 3.6 * len(tasks), 3.4)
-        for axis, task in zip(figure.subplots(1, len(tasks), squeeze=False)[0], tasks, strict=True):
-            _panel(axis, task, cells)
-        return _style.save(figure, out, f"lstm-onset{suffix}")
+        figure = _style.new(0.6 + 3.6 * len(tasks), 0.4 + 3.0 * len(memories))
+        axes = figure.subplots(len(memories), len(tasks), squeeze=False)
+        for row, memory in zip(axes, memories, strict=True):
+            for axis, task in zip(row, tasks, strict=True):
+                _panel(axis, task, memory, cells, over)
+        return _style.save(figure, out, f"lstm-onset{name_axis(over)}{suffix}")
 
 
-def _cells(found: list[Returns]) -> dict[tuple[str, int], list[Returns]]:
-    """Runs by (world, difficulty), of those that the paper has."""
-    cells: dict[tuple[str, int], list[Returns]] = {}
+def _cells(found: list[Returns]) -> Cells:
+    cells: Cells = {}
     for run in found:
         agent, panel = run.settings.agent, ONSET.get(run.settings.env)
-        if panel is None or agent.network.memory != "lstm":
+        memory = agent.network.memory
+        if panel is None or memory not in ONSET_MEMORIES:
             continue
         value = getattr(run.settings.params, panel.param)
         usual = has_defaults(run.settings, ignore=panel.param)
         if agent.learner.block_every == ONSET_BLOCK_EVERY and value in panel.values and usual:
-            cells.setdefault((run.settings.env, value), []).append(run)
+            cells.setdefault((run.settings.env, memory, value), []).append(run)
     return cells
 
 
-def _panel(axis: Axes, task: str, cells: dict[tuple[str, int], list[Returns]]) -> None:
+def _panel(axis: Axes, task: str, memory: str, cells: Cells, over: Axis) -> None:
     panel = ONSET[task]
-    shown = [run for key, runs in cells.items() if key[0] == task for run in runs]
-    end = max(run.end for run in shown)
+    words, unit = AXES[over]
+    shown = [run for key, runs in cells.items() if key[:2] == (task, memory) for run in runs]
+    end = max((run.end for run in shown), default=unit)
     # From hard to easy: dark to light, also distinct in print.
-    colours = matplotlib.colormaps["viridis"]([0.0, 0.3, 0.6, 0.85])
-    for value, colour in zip(panel.values, colours, strict=True):
-        runs = cells.get((task, value), [])
+    shades = [0.9 * place / (len(panel.values) - 1) for place in range(len(panel.values))]
+    for value, colour in zip(panel.values, matplotlib.colormaps["viridis"](shades), strict=True):
+        runs = cells.get((task, memory, value), [])
         label = f"{value} {panel.words}, {count_runs(runs)}"
         if runs:
-            draw_runs(axis, runs, end, label, smooth=True, color=colour)
+            draw_runs(axis, runs, end, label, smooth=True, unit=unit, color=colour)
             draw_max_return(axis, runs[0].settings.max_return(), color=colour)
         else:
             axis.plot([], [], color=colour, label=label)
-    axis.set(title=panel.title, xlabel="episodes, thousands", ylabel="return, 100 episodes")
-    axis.set_xlim(0, end / 1000)
-    set_limits(axis, shown)
+    title = f"{panel.title}, {MEMORIES[memory][0]}"
+    axis.set(title=title, xlabel=words, ylabel="return, 100 episodes")
+    axis.set_xlim(0, end / unit)
+    if shown:
+        set_limits(axis, shown)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), fontsize=7)

@@ -1,16 +1,20 @@
 """Returns on the three worlds, chain against LSTM: the paper's figures 5 and 6.
 
-Rows are worlds, columns are `block_every`. The dotted line is the highest possible return. `rl-raw`
-is the same without smoothing.
+Rows are worlds, columns are `block_every`. The dotted line is the highest possible return. With a
+frozen writer, which is our chain's default, gradients through its state change nothing, so the
+panels of a row differ by chance only; a chain whose writer learns is drawn beside it. `rl-raw` is
+the same without smoothing.
 """
 
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from longpass.agents import RETURNS
-from longpass.figures import _style
+from longpass.agents import LEARNED_WRITER, RETURNS, RunSettings
+from longpass.figures import Axis, _style
 from longpass.figures._returns import (
+    AXES,
     RECORDS,
     Returns,
     count_runs,
@@ -18,15 +22,37 @@ from longpass.figures._returns import (
     draw_runs,
     find_runs,
     has_defaults,
+    name_axis,
     set_limits,
 )
 from longpass.figures._scores import DASHES, MEMORIES
 
+_LEARNED = "learned writer"
 
-def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = False) -> list[Path]:
+
+class Series(NamedTuple):
+    """How the curves of one kind of agent look."""
+
+    label: str
+    colour: str
+    dashes: str | tuple[int, tuple[float, ...]]
+
+
+SERIES = {memory: Series(*look, DASHES[memory]) for memory, look in MEMORIES.items()} | {
+    _LEARNED: Series("Concrete, learned writer", _style.SKY, (0, (3, 1)))
+}
+
+
+def draw(
+    out: Path,
+    records: Path | None = None,
+    suffix: str = "",
+    raw: bool = False,
+    over: Axis = "episodes",
+) -> list[Path]:
     """Draw rl (or rl-raw) from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find_runs(records))
+    cells = _cells(find_runs(records, over))
     if not cells:
         raise ValueError(
             f"there are no records of agents in {records} with the paper's settings: make some "
@@ -41,7 +67,8 @@ def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = F
             shown = [run for key, runs in cells.items() if key[0] == task for run in runs]
             for axis, block in zip(row, blocks, strict=True):
                 if block in RETURNS[task].block_every:
-                    _panel(axis, task, block, cells, max(run.end for run in shown), not raw)
+                    end = max(run.end for run in shown)
+                    _panel(axis, task, block, cells, end, not raw, over)
                 else:
                     axis.set_axis_off()
             set_limits(row[0], shown)
@@ -49,29 +76,37 @@ def draw(out: Path, records: Path | None = None, suffix: str = "", raw: bool = F
             first.set_ylabel(f"{RETURNS[task].title}\nreturn, 100 episodes")
             first.tick_params(labelleft=True)
         for axis in axes[-1]:
-            axis.set_xlabel("episodes, thousands")
+            axis.set_xlabel(AXES[over][0])
         drawn = {
             label: handle
             for axis in axes.ravel()
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
-        handles = {name: drawn[name] for name, _ in MEMORIES.values() if name in drawn}
+        handles = {one.label: drawn[one.label] for one in SERIES.values() if one.label in drawn}
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
-        return _style.save(figure, out, f"rl{'-raw' if raw else ''}{suffix}")
+        return _style.save(figure, out, f"rl{'-raw' if raw else ''}{name_axis(over)}{suffix}")
 
 
 def _cells(found: list[Returns]) -> dict[tuple[str, int, str], list[Returns]]:
-    """Runs by (world, block_every, memory), of those that the paper has."""
+    """Runs by (world, block_every, series), of those that the paper has."""
     cells: dict[tuple[str, int, str], list[Returns]] = {}
     for run in found:
         agent = run.settings.agent
-        task, block, memory = run.settings.env, agent.learner.block_every, agent.network.memory
+        task, block = run.settings.env, agent.learner.block_every
         row = RETURNS.get(task)
-        if row is None or block not in row.block_every or memory not in row.memories:
+        if row is None or block not in row.block_every or agent.network.memory not in row.memories:
             continue
-        if has_defaults(run.settings):
-            cells.setdefault((task, block, memory), []).append(run)
+        series = _series(run.settings)
+        if series is not None:
+            cells.setdefault((task, block, series), []).append(run)
     return cells
+
+
+def _series(run: RunSettings) -> str | None:
+    """The series that a run belongs to: its memory, or the chain with a learned writer."""
+    if has_defaults(run):
+        return run.agent.network.memory
+    return _LEARNED if has_defaults(run, changes=LEARNED_WRITER) else None
 
 
 def _panel(
@@ -81,22 +116,27 @@ def _panel(
     cells: dict[tuple[str, int, str], list[Returns]],
     end: float,
     smooth: bool,
+    over: Axis,
 ) -> None:
-    memories = RETURNS[task].memories
-    axis.set_title(f"blocked every {block} steps", pad=3 + 8 * len(memories))
-    axis.set_xlim(0, end / 1000)
-    for line, memory in enumerate(reversed(memories)):
-        name, colour = MEMORIES[memory]
-        runs = cells.get((task, block, memory), [])
+    unit = AXES[over][1]
+    names = [*RETURNS[task].memories]
+    if any(key[0] == task and key[2] == _LEARNED for key in cells):
+        names.append(_LEARNED)
+    axis.set_title(f"blocked every {block} steps", pad=3 + 8 * len(names))
+    axis.set_xlim(0, end / unit)
+    for line, name in enumerate(reversed(names)):
+        series = SERIES[name]
+        runs = cells.get((task, block, name), [])
         axis.annotate(
-            f"{memory}: {count_runs(runs)}",
+            f"{name}: {count_runs(runs)}",
             (0, 1),
             (0, 3 + 8 * line),
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=6,
-            color=colour,
+            color=series.colour,
         )
         if runs:
-            draw_runs(axis, runs, end, name, smooth, color=colour, linestyle=DASHES[memory])
+            style = {"color": series.colour, "linestyle": series.dashes}
+            draw_runs(axis, runs, end, series.label, smooth, unit, **style)
             draw_max_return(axis, runs[0].settings.max_return())

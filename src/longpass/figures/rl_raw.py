@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from longpass.figures import rl
+from longpass.figures import Axis, rl
 
 
-def draw(out: Path, records: Path | None = None, suffix: str = "") -> list[Path]:
-    return rl.draw(out, records, suffix, raw=True)
+def draw(
+    out: Path, records: Path | None = None, suffix: str = "", over: Axis = "episodes"
+) -> list[Path]:
+    return rl.draw(out, records, suffix, raw=True, over=over)

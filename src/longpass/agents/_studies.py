@@ -1,0 +1,101 @@
+"""The studies of agents that this project makes: which agents each has.
+
+Nothing here imports JAX before a study is made.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import tyro
+
+from longpass import envs
+from longpass._fields import Bounds, Overrides, check_settings
+from longpass.agents._defaults import resolve_settings
+from longpass.agents._presets import ONSET, ONSET_BLOCK_EVERY, ONSET_MEMORIES, RETURNS
+from longpass.agents._search import draw_settings
+from longpass.agents._settings import RunSettings
+from longpass.agents._study import StudyRun
+from longpass.memory import MemoryName
+
+StudyName = Literal["returns", "onset", "search", "learned-writer", "paper-form"]
+"""The studies by name, see `StudyPlan`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyPlan:
+    """Which agents a study trains, and for how long."""
+
+    name: tyro.conf.Positional[StudyName]
+    """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
+    over the difficulty of Cued Catch and the T-maze. search: random settings for every memory.
+    learned-writer: the chain with a writer that learns at a tenth of the rate. paper-form: the
+    paper's own form of the chain over the difficulty."""
+    tasks: tuple[str, ...] = ()
+    """Worlds; by default all that the study has."""
+    memories: tuple[MemoryName, ...] = ()
+    """Memories; by default all that the study has."""
+    runs: Annotated[int, Bounds(least=1)] = 3
+    """Agents per cell: seeds, or in a search random settings."""
+    steps: Annotated[float, Bounds(above=0.0)] = 22e6
+    """Environment steps after which an agent ends."""
+    enough_steps: Annotated[float, Bounds(least=0.0)] = 4e6
+    """Steps from which on an agent ends as soon as it has solved its world: its last 500 episodes
+    earn 95 % of the highest possible return."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        for task in self.tasks:
+            if task not in RETURNS:
+                raise ValueError(f"tasks is {task!r}: it must be one of {', '.join(RETURNS)}")
+
+    def make_runs(self) -> list[StudyRun]:
+        """The agents, all cells for the first seed before the second."""
+        return [
+            StudyRun(run, round(self.steps), round(self.enough_steps))
+            for i in range(self.runs)
+            for run in self._cells(i)
+            if not self.tasks or run.env in self.tasks
+            if not self.memories or run.agent.network.memory in self.memories
+        ]
+
+    def _cells(self, i: int) -> Iterator[RunSettings]:
+        """Agent `i` of every cell."""
+        match self.name:
+            case "returns":
+                for task, row in RETURNS.items():
+                    for block_every in row.block_every:
+                        for memory in row.memories:
+                            chosen = {"memory": memory, "block_every": block_every}
+                            yield resolve_settings(task, None, chosen, seed=i)
+            case "onset":
+                for memory in ONSET_MEMORIES:
+                    chosen = {"memory": memory, "block_every": ONSET_BLOCK_EVERY}
+                    yield from _by_difficulty(chosen, seed=i)
+            case "search":
+                for task, row in RETURNS.items():
+                    for memory in row.memories:
+                        drawn = draw_settings(task, memory, i)
+                        chosen = {"memory": memory, "block_every": ONSET_BLOCK_EVERY}
+                        yield resolve_settings(task, None, chosen | drawn, seed=i)
+            case "learned-writer":
+                for task, row in RETURNS.items():
+                    for block_every in row.block_every:
+                        chosen = {"block_every": block_every, **LEARNED_WRITER}
+                        yield resolve_settings(task, None, chosen, seed=i)
+            case "paper-form":
+                chosen = {"block_every": ONSET_BLOCK_EVERY}
+                yield from _by_difficulty(chosen, paper=True, seed=i)
+
+
+LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
+"""The chain of the study learned-writer; all else as by default."""
+
+
+def _by_difficulty(chosen: Overrides, *, paper: bool = False, seed: int) -> Iterator[RunSettings]:
+    """One agent per difficulty of the worlds in `ONSET`, from easy to hard."""
+    for task, panel in ONSET.items():
+        make_params = envs.WORLDS[task].load_params()
+        for value in reversed(panel.values):
+            params = make_params(**{panel.param: value})
+            yield resolve_settings(task, params, chosen, paper=paper, seed=seed)

@@ -1,0 +1,125 @@
+"""A study: many single agents, recorded in one file, one line per agent.
+
+A study is given as a list of runs. Their settings are their names: a study that is called again
+trains only what is not recorded, and may have other runs than before.
+"""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from longpass._fields import check_settings
+from longpass._json import JsonObject
+from longpass.agents._settings import RunSettings
+from longpass.jobs import Engine, Job, JobProgress
+from longpass.records import (
+    RECORDS,
+    Line,
+    Records,
+    hold_folder,
+    make_folder,
+    refuse_foreign,
+    write_json,
+)
+
+STUDY = "study.json"
+UNFINISHED = "unfinished"
+SOLVED = 0.95
+"""A world counts as solved from this fraction of its highest possible return on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyRun:
+    """One agent of a study."""
+
+    run: RunSettings
+    """Its settings."""
+    steps: int
+    """Environment steps after which it ends."""
+    enough_steps: int
+    """From here on it ends as soon as it has solved its world."""
+
+    def __post_init__(self) -> None:
+        check_settings(self.run)
+
+    @property
+    def name(self) -> str:
+        """A short name for its settings and steps."""
+        text = json.dumps(self.to_json(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> JsonObject:
+        """What its record says of it."""
+        return {
+            "settings": self.run.to_json(),
+            "budget": {"steps": self.steps, "enough_steps": self.enough_steps},
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyJob:
+    """An agent of a study, and the folder in which it trains."""
+
+    task: StudyRun
+    folder: Path
+
+
+class Study:
+    """The agents of a study, recorded in a folder as they finish.
+
+    The folder has `study.json`, `records.jsonl` with one result line per agent, a lock, and the
+    checkpoints of agents that are not finished. It may be stopped at any moment: nothing is trained
+    twice.
+
+    **Arguments:**
+
+    - `name`: of the study.
+    - `runs`: its agents.
+    - `out`: the folder; it is made if it is not there.
+    """
+
+    def __init__(self, name: str, runs: Sequence[StudyRun], out: Path):
+        """ValueError if the folder holds something else."""
+        self.name, self.runs = name, list(runs)
+        self.out = make_folder("out", out)
+        self.records = Records(self.out / RECORDS)
+        refuse_foreign(self.out, STUDY, "a study")
+        write_json(self.out / STUDY, {"name": name})
+
+    def results(self) -> list[Line]:
+        """The result lines, one per finished agent."""
+        return [line for line in self.records.read() if line["event"] == "result"]
+
+    def done(self) -> set[str]:
+        """The names of the agents that are recorded."""
+        return {line["name"] for line in self.results()}
+
+    def remaining(self) -> list[Job[StudyJob]]:
+        """The jobs that are not done, in the order of the runs. A job's id is its run's name."""
+        done = self.done()
+        return [
+            Job(run.name, StudyJob(run, self.out / UNFINISHED / run.name))
+            for run in self.runs
+            if run.name not in done
+        ]
+
+    def run(self, engine: Engine[StudyJob, Line]) -> Generator[JobProgress[StudyJob, Line]]:
+        """Train what remains and record each agent when it is finished.
+
+        **Arguments:**
+
+        - `engine`: runs `train_study_run`.
+
+        **Returns:** the progress of jobs, as they run. ValueError if another process runs a study
+        in the folder.
+        """
+        with hold_folder(self.out):
+            for progress in engine.run(self.remaining()):
+                if progress.result is not None:
+                    about = {"study": self.name, "name": progress.job.id}
+                    self.records.append([progress.result | about])
+                    shutil.rmtree(progress.job.payload.folder, ignore_errors=True)
+                yield progress

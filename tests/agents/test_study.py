@@ -1,0 +1,170 @@
+"""Studies: many agents, one line each, nothing lost and nothing trained twice."""
+
+import collections
+import dataclasses
+import json
+
+import pytest
+
+from longpass.agents import (
+    COMMON,
+    GATES,
+    POOLS,
+    RETURNS,
+    RunSettings,
+    Study,
+    StudyPlan,
+    StudyRun,
+    draw_settings,
+    learning_curve,
+    train_study_run,
+)
+from longpass.figures import _returns
+from longpass.jobs import JobProgress
+from longpass.records import RECORDS, Records, train_run
+from tests.agents.zoo import RUN, Here
+
+# An update of RUN is 80 steps; a call makes two.
+STEPS = 800
+RUNS = [
+    StudyRun(dataclasses.replace(RUN, seed=seed), STEPS, enough_steps=STEPS) for seed in range(3)
+]
+
+
+def save_after_every_call(*args, **options):
+    """`train_run`, with a checkpoint after every call."""
+    return train_run(*args, **options | {"save_seconds": 0.0})
+
+
+class Stops(Here):
+    """An engine that is stopped after a number of jobs."""
+
+    def __init__(self, after):
+        super().__init__(train_study_run)
+        self._after = after
+
+    def run(self, jobs):
+        for count, job in enumerate(jobs):
+            if count == self._after:
+                return
+            yield from super().run([job])
+
+
+@pytest.mark.slow
+def test_a_study_that_was_stopped_is_continued(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for _ in Study("all", RUNS, one).run(Here(train_study_run)):
+        pass
+    for after in (1, 1, 5):
+        for _ in Study("all", RUNS, other).run(Stops(after)):
+            pass
+    study, again = Study("all", RUNS, one), Study("all", RUNS, other)
+    assert not study.remaining()
+    assert not list((one / "unfinished").iterdir())
+    lines = [
+        {name: value for name, value in line.items() if name not in ("seconds", "date")}
+        for line in study.results()
+    ]
+    assert lines == [
+        {name: value for name, value in line.items() if name not in ("seconds", "date")}
+        for line in again.results()
+    ]
+    first = lines[0]
+    assert RunSettings.from_json(first["settings"]) == RUNS[0].run
+    assert first["steps"] == STEPS
+    assert first["optimiser_steps"] == first["updates"] * 2
+    assert first["curve"]["steps"] == sorted(first["curve"]["steps"])
+    assert first["curve"]["return_100"][-1] == pytest.approx(first["return_100"], rel=1e-4)
+    # More runs are trained, those that are recorded are not.
+    more = [*RUNS, dataclasses.replace(RUNS[0], run=dataclasses.replace(RUN, seed=9))]
+    assert [job.payload.task.run.seed for job in Study("all", more, one).remaining()] == [9]
+    # Figures read them; what counts is chosen.
+    (read, *_) = _returns.find_runs(one, "optimiser_steps")
+    assert read.curves[0][0][-1] == first["optimiser_steps"]
+
+
+@pytest.mark.slow
+def test_an_agent_continues_from_its_checkpoint_and_ends_when_its_world_is_solved(
+    tmp_path, monkeypatch
+):
+    (job,) = Study("one", RUNS[:1], tmp_path).remaining()
+    calls = []
+
+    def interrupt(fraction, scores):
+        calls.append(fraction)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("longpass.agents._run.train_run", save_after_every_call)
+    with pytest.raises(KeyboardInterrupt):
+        train_study_run(job.payload, interrupt)
+    monkeypatch.undo()
+    train_study_run(job.payload, interrupt)
+    assert [line["updates"] for line in learning_curve(job.payload.folder)] == [2, 4, 6, 8, 10]
+    # From 320 steps on it ends once the mean is high enough, here at once.
+    monkeypatch.setattr("longpass.agents._study_run.SOLVED", -100.0)
+    monkeypatch.setattr("longpass.agents._study_run.LAST", 5)
+    easy = StudyRun(dataclasses.replace(RUN, seed=5), STEPS, enough_steps=320)
+    (job,) = Study("one", [easy], tmp_path).remaining()
+    line = train_study_run(job.payload, lambda *_: None)
+    assert line["solved"]
+    assert line["steps"] == 320
+
+
+def test_a_study_refuses_what_is_not_one(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"notes\.txt.*the folder of a study"):
+        Study("all", RUNS, tmp_path)
+
+
+def test_a_failed_agent_is_not_recorded(tmp_path):
+    class Fails:
+        workers = 1
+
+        def run(self, jobs):
+            for job in jobs:
+                yield JobProgress(job, "failed", error="no memory")
+
+    study = Study("all", RUNS, tmp_path)
+    assert [progress.state for progress in study.run(Fails())] == ["failed"] * 3
+    assert len(study.remaining()) == 3
+    assert not Records(tmp_path / RECORDS).read()
+
+
+def test_every_panel_of_the_figures_has_as_many_agents_of_every_memory():
+    runs = StudyPlan("returns", runs=5).make_runs()
+    cells = collections.Counter(
+        (one.run.env, one.run.agent.learner.block_every, one.run.agent.network.memory)
+        for one in runs
+    )
+    assert set(cells) == {
+        (task, block, memory)
+        for task, row in RETURNS.items()
+        for block in row.block_every
+        for memory in row.memories
+    }
+    assert set(cells.values()) == {5}
+    assert all(_returns.has_defaults(one.run) for one in runs)
+    names = [one.name for one in runs]
+    assert len(set(names)) == len(names)
+
+
+def test_all_memories_get_the_same_search():
+    """What memories have in common is drawn alike; each has two settings of its own beside it."""
+    runs = StudyPlan("search", runs=12).make_runs()
+    cells = collections.Counter((one.run.env, one.run.agent.network.memory) for one in runs)
+    assert set(cells.values()) == {12}
+    assert len(POOLS) == len(GATES) == 2
+    for task in RETURNS:
+        chain, lstm = (draw_settings(task, memory, 3) for memory in ("chain", "lstm"))
+        assert {name: chain[name] for name in COMMON} == {name: lstm[name] for name in COMMON}
+        assert set(chain) == {*COMMON, *POOLS}
+        assert set(lstm) == {*COMMON, *GATES}
+        assert draw_settings(task, "chain", 4) != chain
+        assert json.loads(json.dumps(chain)) == chain
+    assert draw_settings("t-maze", "chain", 3) != draw_settings("cued-catch", "chain", 3)
+
+
+def test_unknown_worlds_are_refused():
+    with pytest.raises(ValueError, match="tasks is 'chess': it must be one of cued-catch"):
+        StudyPlan("returns", tasks=("chess",))
