@@ -278,7 +278,7 @@ def test_what_presets_train():
     assert len(paper) == 2 * 4 * 5
     assert {(one.size, one.episodes, one.window) for one in paper.values()} == {(9, 30000, 3000)}
     onset = make_agent_preset("laptop", "lstm-onset")
-    assert len(onset) == 8 * 3
+    assert len(onset) == 10 * 3
     # The hardest ones are those of the worlds' own figure: they are not trained twice.
     assert set(onset) & set(make_agent_preset("laptop", "t-maze")) == {
         f"t-maze/laptop-lstm-300-seed{seed}" for seed in range(3)

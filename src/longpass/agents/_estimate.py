@@ -7,7 +7,7 @@ _START_SECONDS = 25.0  # compiling
 _STEPS_PER_SECOND = 40_000.0  # of an agent of the usual size
 
 
-def estimate_steps(steps: float) -> float:
+def estimate_steps(steps: float | int) -> float:
     """Core-seconds that an agent takes for a number of environment steps, within a factor of 2."""
     return _START_SECONDS + steps / _STEPS_PER_SECOND
 

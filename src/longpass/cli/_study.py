@@ -161,19 +161,16 @@ def _summarise(runs: "list[StudyRun]", lines: "list[Line]") -> list[JsonObject]:
 
 
 def _table(cells: list[JsonObject]) -> Table:
-    table = Table("task", "setting", "memory", "block every", "agents", "best", "median", "highest")
-    table.add_column("solved")
-    table.add_column("core-hours")
-    table.caption = "mean return of the last 500 episodes"
+    table = Table("task", "memory", "block", "n", "best", "median", "of", "solved", "hours")
+    table.caption = "best, median: mean return of the last 500 episodes; n agents; core-hours"
     for cell in cells:
         returns = (cell["best"], cell["median"], cell["return_max"])
         table.add_row(
-            cell["task"],
-            cell["setting"],
+            "\n".join(filter(None, (cell["task"], cell["setting"]))),
             cell["memory"],
             str(cell["block_every"]),
             str(cell["runs"]),
-            *("" if value is None else f"{value:.3f}" for value in returns),
+            *("" if value is None else f"{value:.2f}" for value in returns),
             str(cell["solved"]),
             f"{cell['hours']:.2f}",
         )
