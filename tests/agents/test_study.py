@@ -16,10 +16,11 @@ from longpass.agents import (
     StudyPlan,
     StudyRun,
     draw_settings,
+    find_returns,
+    has_defaults,
     learning_curve,
     train_study_run,
 )
-from longpass.figures import _returns
 from longpass.jobs import JobProgress
 from longpass.records import RECORDS, Records, train_run
 from tests.agents.zoo import RUN, Here
@@ -79,7 +80,7 @@ def test_a_study_that_was_stopped_is_continued(tmp_path):
     more = [*RUNS, dataclasses.replace(RUNS[0], run=dataclasses.replace(RUN, seed=9))]
     assert [job.payload.task.run.seed for job in Study("all", more, one).remaining()] == [9]
     # Figures read them; what counts is chosen.
-    (read, *_) = _returns.find_runs(one, "optimiser_steps")
+    (read, *_) = find_returns(one, "optimiser_steps")
     assert read.curves[0][0][-1] == first["optimiser_steps"]
 
 
@@ -144,7 +145,7 @@ def test_every_panel_of_the_figures_has_as_many_agents_of_every_memory():
         for memory in row.memories
     }
     assert set(cells.values()) == {5}
-    assert all(_returns.has_defaults(one.run) for one in runs)
+    assert all(has_defaults(one.run) for one in runs)
     names = [one.name for one in runs]
     assert len(set(names)) == len(names)
 

@@ -22,6 +22,7 @@ from longpass.agents import (
     PopulationSettings,
     RoundResult,
     estimate_round,
+    find_returns,
     learning_curve,
     load_settings,
     make_agent_preset,
@@ -215,7 +216,7 @@ def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     # Runs of streams are not runs of agents.
     (tmp_path / "stream").mkdir()
     (tmp_path / "stream" / "settings.json").write_text('{"kind": "stream"}')
-    assert len(_returns.find_runs(tmp_path)) == 9
+    assert len(find_returns(tmp_path)) == 9
     for name in ("rl", "rl-raw", "lstm-onset"):
         code, _, _ = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "out")
         assert code == 0
@@ -238,11 +239,13 @@ def test_a_populations_curve_is_the_mean_of_its_top_three(tmp_path):
     for member, end in enumerate((10.0, 58.0, 40.0, 49.0, 20.0)):
         records_of(tmp_path / "p" / "members" / str(member), seed=member, ends=(end, end))
     (tmp_path / "p" / "population.json").write_text("{}")
-    (found,) = _returns.find_runs(tmp_path)
+    (found,) = find_returns(tmp_path)
     assert (found.members, len(found.curves)) == (5, 3)
     grid = np.array([0.0, 1000.0, 4000.0, 4100.0])
     for smooth in (False, True):
-        np.testing.assert_allclose(found.sample(grid, smooth), [np.nan, 49.0, 49.0, np.nan])
+        np.testing.assert_allclose(
+            _returns.sample_curve(found, grid, smooth), [np.nan, 49.0, 49.0, np.nan]
+        )
     assert _returns.count_runs([found]) == "1 population of 5"
 
 
@@ -254,7 +257,7 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
     for seed, end in enumerate(ends):
         records_of(tmp_path / str(seed), seed=seed, ends=(end, end))
     axis = Figure().subplots()
-    _returns.draw_runs(axis, _returns.find_runs(tmp_path), 4000.0, "chain", True, 1e3, color="k")
+    _returns.draw_runs(axis, find_returns(tmp_path), 4000.0, "chain", True, 1e3, color="k")
     corners = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 1]
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (corners.min(), corners.max()) == pytest.approx((low, high))

@@ -32,6 +32,11 @@ from ._presets import make_agent_preset as make_agent_preset
 from ._progress import Progress as Progress
 from ._ray_impala import RayImpala as RayImpala
 from ._ray_impala import learn_rollout as learn_rollout
+from ._returns import TOP as TOP
+from ._returns import Axis as Axis
+from ._returns import Returns as Returns
+from ._returns import find_returns as find_returns
+from ._returns import has_defaults as has_defaults
 from ._rollouts import Actors as Actors
 from ._rollouts import Rollout as Rollout
 from ._rollouts import Transition as Transition

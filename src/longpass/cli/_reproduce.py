@@ -125,7 +125,7 @@ class Reproduce:
 
 def _cells(populations: "list[Population]") -> list[JsonObject]:
     """The mean return of each task, memory, `block_every` and difficulty."""
-    from longpass.figures import TOP
+    from longpass.agents import TOP
 
     cells: dict[tuple[str, str, int, str], list[float]] = {}
     best: dict[tuple[str, str, int, str], float | None] = {}

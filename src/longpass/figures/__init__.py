@@ -3,15 +3,12 @@
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+
+from longpass.agents import Axis
 
 # Figures that are drawn from a folder with records: of classification, and of agents.
 FROM_RECORDS = ("truncation", "batch-size")
 FROM_AGENTS = ("rl", "rl-raw", "lstm-onset")
-Axis = Literal["episodes", "steps", "optimiser_steps"]
-"""What curves of agents are drawn over."""
-TOP = 3
-"""A population's curve is the mean of this many of its best members."""
 
 
 def draw(

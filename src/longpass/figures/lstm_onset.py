@@ -10,17 +10,22 @@ from pathlib import Path
 import matplotlib
 from matplotlib.axes import Axes
 
-from longpass.agents import ONSET, ONSET_BLOCK_EVERY, ONSET_MEMORIES
-from longpass.figures import Axis, _style
+from longpass.agents import (
+    ONSET,
+    ONSET_BLOCK_EVERY,
+    ONSET_MEMORIES,
+    Axis,
+    Returns,
+    find_returns,
+    has_defaults,
+)
+from longpass.figures import _style
 from longpass.figures._returns import (
     AXES,
     RECORDS,
-    Returns,
     count_runs,
     draw_max_return,
     draw_runs,
-    find_runs,
-    has_defaults,
     name_axis,
     set_limits,
 )
@@ -35,7 +40,7 @@ def draw(
 ) -> list[Path]:
     """Draw lstm-onset from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find_runs(records, over))
+    cells = _cells(find_returns(records, over))
     if not cells:
         raise ValueError(
             f"there are no records of agents with block_every {ONSET_BLOCK_EVERY} and the defaults "

@@ -11,17 +11,22 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from longpass.agents import LEARNED_WRITER, RETURNS, RunSettings
-from longpass.figures import Axis, _style
+from longpass.agents import (
+    LEARNED_WRITER,
+    RETURNS,
+    Axis,
+    Returns,
+    RunSettings,
+    find_returns,
+    has_defaults,
+)
+from longpass.figures import _style
 from longpass.figures._returns import (
     AXES,
     RECORDS,
-    Returns,
     count_runs,
     draw_max_return,
     draw_runs,
-    find_runs,
-    has_defaults,
     name_axis,
     set_limits,
 )
@@ -52,7 +57,7 @@ def draw(
 ) -> list[Path]:
     """Draw rl (or rl-raw) from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find_runs(records, over))
+    cells = _cells(find_returns(records, over))
     if not cells:
         raise ValueError(
             f"there are no records of agents in {records} with the paper's settings: make some "

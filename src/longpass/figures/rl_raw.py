@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from longpass.figures import Axis, rl
+from longpass.agents import Axis
+from longpass.figures import rl
 
 
 def draw(

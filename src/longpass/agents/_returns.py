@@ -1,0 +1,156 @@
+"""Returns of agents, from the records of populations, single runs and studies.
+
+A population's curve is the mean of its top three members at each point, as in the paper; we take
+the three that are best in the end, over their last 3,000 episodes. A single run counts as a
+population of one. A run of a study ends when it has solved its world: from there on its last return
+stands. Nothing here imports JAX before records are read.
+"""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from longpass._fields import Overrides, replace_settings, to_json
+from longpass.agents._curves import learning_curve
+from longpass.agents._defaults import resolve_settings
+from longpass.agents._settings import RunSettings, holds_agent, load_settings
+from longpass.agents._study import STUDY
+from longpass.records import RECORDS, SETTINGS, Line, Records
+
+Axis = Literal["episodes", "steps", "optimiser_steps"]
+"""What curves are drawn over."""
+TOP = 3
+"""A population's curve is the mean of this many of its best members."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Returns:
+    """The curves of one run: of a population, or of a single agent."""
+
+    settings: RunSettings
+    """The settings of its first member."""
+    members: int
+    curves: tuple[tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]], ...]
+    """(Progress so far, mean return of the last 100 episodes) of its top members."""
+    solved: bool = False
+    """Whether it ended because it had solved its world."""
+
+    @functools.cached_property
+    def end(self) -> float:
+        """How far all of its top members are."""
+        return min(progress[-1] for progress, _ in self.curves)
+
+    @property
+    def score(self) -> float:
+        """The mean of the last returns of its top members."""
+        return float(np.mean([returns[-1] for _, returns in self.curves]))
+
+    def sample(self, grid: Float[np.ndarray, " grid"]) -> Float[np.ndarray, " grid"]:
+        """The mean of its top members at these points; NaN where there are no records."""
+        begin = max(progress[0] for progress, _ in self.curves)
+        mean = np.mean([np.interp(grid, *one) for one in self.curves], axis=0)
+        inside = (grid >= begin) & ((grid <= self.end) | self.solved)
+        return np.where(inside, mean, np.nan)
+
+
+def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
+    """The runs in a folder or below it; of runs with equal settings, the longest one.
+
+    **Arguments:**
+
+    - `records`: the folder.
+    - `axis`: what the progress of their curves counts.
+    """
+    records = Path(records)
+    populations = {path.parent for path in records.rglob("population.json")}
+    single = {
+        path.parent
+        for path in records.rglob(SETTINGS)
+        if path.parent.parent.parent not in populations and holds_agent(path.parent)
+    }
+    runs = [
+        _read_members(
+            sorted((folder / "members").iterdir()) if folder in populations else [folder], axis
+        )
+        for folder in sorted(populations | single)
+    ]
+    runs += [
+        _read_line(line, axis)
+        for path in sorted(records.rglob(STUDY))
+        for line in Records(path.parent / RECORDS).read()
+    ]
+    found: dict[str, Returns] = {}
+    for one in runs:
+        if one is None:
+            continue
+        key = f"{one.members} {_identity(one.settings)}"
+        if key not in found or found[key].end < one.end:
+            found[key] = one
+    return list(found.values())
+
+
+def has_defaults(
+    run: RunSettings, ignore: str | None = None, changes: Overrides | None = None
+) -> bool:
+    """Whether a run has the paper's parameters of its world and the defaults of its memory there.
+
+    Seed and `block_every` may be any.
+
+    **Arguments:**
+
+    - `run`: the settings.
+    - `ignore`: a parameter of the world that may differ.
+    - `changes`: settings of the agent that must have these values instead of the defaults.
+    """
+    if run.is_gymnasium:
+        return False
+    given, paper = to_json(run.params), to_json(type(run.params)())
+    if any(given[name] != value for name, value in paper.items() if name != ignore):
+        return False
+    agent = run.agent
+    chosen = {"memory": agent.network.memory, "block_every": agent.learner.block_every}
+    defaults = resolve_settings(run.env, run.params, chosen | (changes or {}), seed=run.seed)
+    return _identity(run) == _identity(defaults)
+
+
+def _identity(run: RunSettings) -> str:
+    """Everything that the results of a run depend on."""
+    agent = replace_settings(run.agent, {"updates_per_call": 1, "extra_pools": 0})
+    return str(dataclasses.replace(run, agent=agent).to_json())
+
+
+def _read_line(line: Line, axis: Axis) -> Returns | None:
+    """The agent of a line of a study; None if none of its episodes ended."""
+    progress, returns = (np.array(line["curve"][name], float) for name in (axis, "return_100"))
+    if not len(progress):
+        return None
+    run = RunSettings.from_json(line["settings"])
+    return Returns(run, 1, ((progress, returns),), line["solved"])
+
+
+def _read_members(members: list[Path], axis: Axis) -> Returns | None:
+    """A population, or a single run; None if no episode has ended yet."""
+    run = load_settings(members[0])
+    # Older records do not count the steps of the optimiser.
+    per_update = run.agent.learner.optimiser_steps
+    lines = [
+        [line for line in learning_curve(one) if line["return_100"] is not None] for one in members
+    ]
+    lines = sorted(filter(None, lines), key=lambda one: one[-1]["return_3000"], reverse=True)
+    if not lines:
+        return None
+    curves = tuple(
+        (
+            np.array(
+                [line.get(axis, per_update * line["updates"]) for line in one],
+                float,
+            ),
+            np.array([line["return_100"] for line in one], float),
+        )
+        for one in lines[:TOP]
+    )
+    return Returns(run, len(members), curves)
