@@ -23,7 +23,7 @@ from longpass.agents import (
     PopulationSettings,
     default_words,
 )
-from longpass.claims import TaskFinding, evaluate_claims
+from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
 from longpass.records import RECORDS, Line, Records
 from longpass.streams import (
     SOLVED,
@@ -244,18 +244,32 @@ def _accuracies_by_rate(title: str, rows: dict[str, list[Line]]) -> str:
     return "\n".join(table)
 
 
+def agent_claims_table() -> str:
+    """The paper's claims about agents, evaluated from the committed records."""
+    rows = ["| claim | value (holds above) | measured | verdict |", "|---|---|---|---|"]
+    for finding in evaluate_agents(ROOT / "results" / "agents"):
+        measured = [_task_in_words(one) for one in finding.tasks]
+        if len(finding.tasks) > 1:
+            tasks = (one.task for one in finding.tasks)
+            measured = [f"{task}: {words}" for task, words in zip(tasks, measured, strict=True)]
+        rows.append(_claim_row(finding, ["; ".join(measured)]))
+    return "\n".join(rows)
+
+
 def claims_table() -> str:
     """The paper's claims about classification, evaluated from the committed records."""
-    findings = evaluate_claims(ROOT / "results" / "classification")
+    findings = evaluate_classification(ROOT / "results" / "classification")
     tasks = [one.task for one in findings[0].tasks]
     rows = ["| claim | value (holds above) | " + " | ".join(tasks) + " | verdict |"]
     rows.append("|---|---|" + "---|" * len(tasks) + "---|")
-    for finding in findings:
-        claim = finding.claim
-        cells = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic} ({claim.threshold:g})"]
-        cells += [_task_in_words(one) for one in finding.tasks]
-        rows.append("| " + " | ".join([*cells, f"**{finding.verdict}**"]) + " |")
+    rows += [_claim_row(one, [_task_in_words(task) for task in one.tasks]) for one in findings]
     return "\n".join(rows)
+
+
+def _claim_row(finding: Finding, measured: list[str]) -> str:
+    claim = finding.claim
+    about = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic} ({claim.threshold:g})"]
+    return "| " + " | ".join([*about, *measured, f"**{finding.verdict}**"]) + " |"
 
 
 def _task_in_words(one: TaskFinding) -> str:
@@ -281,7 +295,10 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- collapse -->": collapse_table,
         "<!-- variants -->": variants_table,
     },
-    "results.md": {"<!-- claims of classification -->": claims_table},
+    "results.md": {
+        "<!-- claims of classification -->": claims_table,
+        "<!-- claims of agents -->": agent_claims_table,
+    },
 }
 
 

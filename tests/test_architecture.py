@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "envs": set(),
     "streams": {"theory", "memory", "networks", "records", "jobs"},
     "agents": {"theory", "memory", "networks", "envs", "records", "jobs"},
-    "claims": {"records", "streams"},
+    "claims": {"records", "streams", "agents"},
     "figures": {"theory", "memory", "networks", "envs", "records", "streams", "agents"},
     "cli": {
         "theory",
@@ -121,7 +121,7 @@ def test_the_way_of_the_data_is_short_and_enters_no_package_twice(command):
         "longpass.envs: TMazeParams WORLDS",
         "longpass.records: Records",
         "longpass.jobs: LocalEngine",
-        "longpass.claims: evaluate_claims",
+        "longpass.claims: evaluate_classification",
         "longpass.cli: main",
     ],
 )

@@ -94,7 +94,11 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
 
 
 def has_defaults(
-    run: RunSettings, ignore: str | None = None, changes: Overrides | None = None
+    run: RunSettings,
+    ignore: str | None = None,
+    changes: Overrides | None = None,
+    *,
+    paper: bool = False,
 ) -> bool:
     """Whether a run has the paper's parameters of its world and the defaults of its memory there.
 
@@ -105,15 +109,17 @@ def has_defaults(
     - `run`: the settings.
     - `ignore`: a parameter of the world that may differ.
     - `changes`: settings of the agent that must have these values instead of the defaults.
+    - `paper`: whether the network must have the paper's own form.
     """
     if run.is_gymnasium:
         return False
-    given, paper = to_json(run.params), to_json(type(run.params)())
-    if any(given[name] != value for name, value in paper.items() if name != ignore):
+    given, usual = to_json(run.params), to_json(type(run.params)())
+    if any(given[name] != value for name, value in usual.items() if name != ignore):
         return False
     agent = run.agent
     chosen = {"memory": agent.network.memory, "block_every": agent.learner.block_every}
-    defaults = resolve_settings(run.env, run.params, chosen | (changes or {}), seed=run.seed)
+    values = chosen | (changes or {})
+    defaults = resolve_settings(run.env, run.params, values, paper=paper, seed=run.seed)
     return _identity(run) == _identity(defaults)
 
 

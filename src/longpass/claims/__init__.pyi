@@ -1,3 +1,4 @@
+from ._agents import AGENTS as AGENTS
 from ._claim import LEAST_RUNS as LEAST_RUNS
 from ._claim import Claim as Claim
 from ._claim import Finding as Finding
@@ -7,9 +8,11 @@ from ._claim import Verdict as Verdict
 from ._claim import decide as decide
 from ._claim import evaluate as evaluate
 from ._classification import CLASSIFICATION as CLASSIFICATION
-from ._evaluation import evaluate_claims as evaluate_claims
+from ._evaluation import evaluate_agents as evaluate_agents
+from ._evaluation import evaluate_classification as evaluate_classification
 from ._statistics import Estimate as Estimate
 from ._statistics import compare_proportions as compare_proportions
 from ._statistics import compare_quantiles as compare_quantiles
 from ._statistics import correlate_ranks as correlate_ranks
+from ._statistics import estimate_proportion as estimate_proportion
 from ._statistics import superiority as superiority

@@ -9,7 +9,7 @@ from longpass.claims._statistics import Estimate
 
 Verdict = Literal["holds", "fails", "too few"]
 LEAST_RUNS = 10
-"""A group with fewer runs decides nothing."""
+"""A group with fewer runs decides nothing, unless its claim says otherwise."""
 
 Runs = TypeVar("Runs")
 
@@ -38,6 +38,8 @@ class Claim(Generic[Runs]):
     tasks: tuple[str, ...]
     measure: Callable[[Runs, str], Measurement]
     """From all runs and the name of a task."""
+    least_runs: int = LEAST_RUNS
+    """A group with fewer runs decides nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,20 +107,21 @@ def evaluate(claim: Claim[Runs], runs: Runs) -> Finding:
     return Finding(claim, tuple(_evaluate_task(claim, runs, task) for task in claim.tasks))
 
 
-def decide(measurement: Measurement, threshold: float) -> Verdict:
+def decide(measurement: Measurement, threshold: float, least_runs: int = LEAST_RUNS) -> Verdict:
     """The verdict about a claim on one task.
 
     **Arguments:**
 
     - `measurement`: what the runs say.
     - `threshold`: the value above which the claim holds.
+    - `least_runs`: what each group must have.
 
-    **Returns:** `too few` if a group has fewer than `LEAST_RUNS` runs; otherwise `holds` if the
+    **Returns:** `too few` if a group has fewer than `least_runs` runs; otherwise `holds` if the
     interval lies above the threshold, `fails` if it lies at or below it, and `too few` if it
     includes values of both sides.
     """
     estimate = measurement.estimate
-    if min(measurement.groups) < LEAST_RUNS or estimate is None or estimate.interval is None:
+    if min(measurement.groups) < least_runs or estimate is None or estimate.interval is None:
         return "too few"
     low, high = estimate.interval
     if low > threshold:
@@ -134,5 +137,5 @@ def _evaluate_task(claim: Claim[Runs], runs: Runs, task: str) -> TaskFinding:
         n=sum(measurement.groups),
         value=None if estimate is None else estimate.value,
         interval=None if estimate is None else estimate.interval,
-        verdict=decide(measurement, claim.threshold),
+        verdict=decide(measurement, claim.threshold, claim.least_runs),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.stats import rankdata
 
-from longpass._intervals import difference_interval
+from longpass._intervals import difference_interval, proportion_interval
 
 TOP = 0.9
 """The best tenth of runs is above this quantile."""
@@ -76,6 +76,12 @@ def correlate_ranks(groups: Sequence[Float[np.ndarray, "_ 2"]]) -> Estimate:
     of the group is 0.
     """
     return _bootstrap(lambda draws: np.mean([_spearman(one) for one in draws], 0), groups)
+
+
+def estimate_proportion(successes: int, count: int) -> Estimate:
+    """A proportion, with Wilson's interval."""
+    value, low, high = proportion_interval(successes, count)
+    return Estimate(value, (low, high))
 
 
 def compare_proportions(first: tuple[int, int], second: tuple[int, int]) -> Estimate:

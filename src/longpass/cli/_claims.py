@@ -13,14 +13,17 @@ if TYPE_CHECKING:
     from longpass.claims import Finding, TaskFinding
 
 
+_AGENTS = Path("results/agents")
+
+
 @dataclasses.dataclass
 class Claims:
     """Evaluate the paper's claims from records: which hold, which fail, which need more runs.
 
     A claim holds where its 95 % interval lies above what chance would give, and fails where it
     lies below. It needs more runs (too few) where the interval includes both, or a group that is
-    compared has fewer than 10 runs. It holds as a whole if it does on every task, and fails if it
-    does on any.
+    compared has fewer than 10 runs (6 agents). It holds as a whole if it does on every task, and
+    fails if it does on any.
 
       longpass claims
       longpass claims --records results/sweep
@@ -28,13 +31,21 @@ class Claims:
 
     records: Path = Path("results/classification")
     """Folder of `longpass sweep` or `longpass classify`, or one that holds such folders."""
+    agents: Path | None = None
+    """Folder of `longpass study`, `pbt` or `train`, or one that holds such folders; by default
+    results/agents, if it is there."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> JsonObject:
-        from longpass.claims import evaluate_claims
+        from longpass.claims import evaluate_agents, evaluate_classification
 
-        findings = evaluate_claims(self.records)
+        findings = evaluate_classification(self.records)
+        agents = self.agents
+        if agents is None and _AGENTS.is_dir():
+            agents = _AGENTS
+        if agents is not None:
+            findings += evaluate_agents(agents)
         console.print(_table(findings))
         for finding in findings:
             claim = finding.claim
@@ -43,6 +54,7 @@ class Claims:
         return {
             "command": "claims",
             "records": str(self.records),
+            "agents": None if agents is None else str(agents),
             "claims": [finding.to_json() for finding in findings],
         }
 

@@ -1,0 +1,182 @@
+"""The paper's claims about agents (section 5.2 and its appendix on when LSTMs start working).
+
+Each is evaluated from the runs that `agents.find_returns` reads. A run counts if it has the paper's
+world and the defaults of its memory there, and it *learns* the task if it ends with at least 90 %
+of the highest possible return.
+"""
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from longpass.agents import ONSET, ONSET_BLOCK_EVERY, RETURNS, Returns, has_defaults
+from longpass.claims._claim import Claim, Measurement
+from longpass.claims._statistics import (
+    Scores,
+    compare_proportions,
+    estimate_proportion,
+    superiority,
+)
+
+LEARNS = 0.9
+"""A run learns its task if it ends with this fraction of the highest possible return, or more."""
+LEAST_AGENTS = 6
+"""A group with fewer agents decides nothing."""
+
+Runs = Sequence[Returns]
+
+
+def _count_learners(runs: Runs) -> tuple[int, int]:
+    """(Runs that learn their task, all runs)."""
+    best = [run.settings.max_return() or np.inf for run in runs]
+    learned = sum(run.score >= LEARNS * most for run, most in zip(runs, best, strict=True))
+    return learned, len(runs)
+
+
+def _chains_learn(runs: Runs, task: str) -> Measurement:
+    """How many chains learn a task, over all `block_every`."""
+    learned, count = _count_learners(_of_figures(runs, task, "chain"))
+    return Measurement((count,), estimate_proportion(learned, count) if count else None)
+
+
+def _chains_against_lstms(runs: Runs, task: str) -> Measurement:
+    """How many chains and LSTMs learn a task, over all `block_every`."""
+    return _compare(_of_figures(runs, task, "chain"), _of_figures(runs, task, "lstm"))
+
+
+def _chains_above(other: str, runs: Runs, task: str) -> Measurement:
+    """How often a chain is above another memory with the same `block_every`."""
+    pairs = [
+        (_scores(runs, task, "chain", block), _scores(runs, task, other, block))
+        for block in RETURNS[task].block_every
+    ]
+    groups = tuple(sum(len(pair[kind]) for pair in pairs) for kind in (0, 1))
+    compared = [pair for pair in pairs if min(map(len, pair))]
+    return Measurement(groups, superiority(compared) if compared else None)
+
+
+def _order(runs: Runs, task: str) -> Measurement:
+    """How often a chain is above another memory, for the memory where that is less often."""
+    parts = [_chains_above(other, runs, task) for other in ("lstm", "parallel")]
+    groups = tuple(count for part in parts for count in part.groups)
+    known = [part.estimate for part in parts if part.estimate is not None]
+    if len(known) < len(parts):
+        return Measurement(groups, None)
+    return Measurement(groups, min(known, key=lambda estimate: estimate.value))
+
+
+def _easy_against_hard(easy: tuple[int, ...], runs: Runs, task: str) -> Measurement:
+    """How many LSTMs learn a task at these difficulties, and at those above."""
+    panel = ONSET[task]
+    groups: dict[bool, list[Returns]] = {True: [], False: []}
+    for run in runs:
+        settings = run.settings
+        if settings.env != task or settings.agent.network.memory != "lstm":
+            continue
+        if settings.agent.learner.block_every != ONSET_BLOCK_EVERY:
+            continue
+        value = getattr(settings.params, panel.param)
+        if value in panel.values and has_defaults(settings, ignore=panel.param):
+            groups[value in easy].append(run)
+    return _compare(groups[True], groups[False])
+
+
+def _paper_form_learns(runs: Runs, task: str) -> Measurement:
+    """How many chains in the paper's own form learn a task."""
+    chosen = [
+        run for run in runs if run.settings.env == task and has_defaults(run.settings, paper=True)
+    ]
+    learned, count = _count_learners(chosen)
+    return Measurement((count,), estimate_proportion(learned, count) if count else None)
+
+
+def _compare(first: Runs, second: Runs) -> Measurement:
+    counts = [_count_learners(runs) for runs in (first, second)]
+    groups = tuple(count for _, count in counts)
+    return Measurement(groups, compare_proportions(*counts) if min(groups) else None)
+
+
+def _of_figures(runs: Runs, task: str, memory: str, block_every: int | None = None) -> Runs:
+    """The runs of a memory in the paper's figures, with one `block_every` or all."""
+    blocks = RETURNS[task].block_every if block_every is None else (block_every,)
+    return [
+        run
+        for run in runs
+        if run.settings.env == task
+        and run.settings.agent.network.memory == memory
+        and run.settings.agent.learner.block_every in blocks
+        and has_defaults(run.settings)
+    ]
+
+
+def _scores(runs: Runs, task: str, memory: str, block_every: int) -> Scores:
+    return np.array([run.score for run in _of_figures(runs, task, memory, block_every)], float)
+
+
+_make_claim = functools.partial(Claim[Runs], least_runs=LEAST_AGENTS)
+
+
+def _chain_claim(task: str) -> Claim[Runs]:
+    blocks = ", ".join(map(str, RETURNS[task].block_every))
+    return _make_claim(
+        id=f"{task}-chain",
+        text=f"Chains learn {RETURNS[task].title} with gradients blocked every {blocks} steps.",
+        statistic="proportion of chains that learn it, over all block_every",
+        threshold=0.5,
+        tasks=(task,),
+        measure=_chains_learn,
+    )
+
+
+def _lstm_claim(task: str) -> Claim[Runs]:
+    return _make_claim(
+        id=f"{task}-lstm",
+        text=f"LSTMs do not learn {RETURNS[task].title} as chains do, even with gradients over 300 "
+        f"steps.",
+        statistic="proportion of chains that learn it minus that of LSTMs, over all block_every",
+        threshold=0.0,
+        tasks=(task,),
+        measure=_chains_against_lstms,
+    )
+
+
+def _onset_claim(task: str, easy: tuple[int, ...]) -> Claim[Runs]:
+    panel = ONSET[task]
+    return _make_claim(
+        id=f"lstm-onset-{task}",
+        text=f"LSTMs with gradients over 300 steps learn {panel.title} from {max(easy)} "
+        f"{panel.words} down.",
+        statistic=f"proportion that learns it with at most {max(easy)}, minus that with more",
+        threshold=0.0,
+        tasks=(task,),
+        measure=functools.partial(_easy_against_hard, easy),
+    )
+
+
+AGENTS: tuple[Claim[Runs], ...] = (
+    _chain_claim("cued-catch"),
+    _lstm_claim("cued-catch"),
+    _chain_claim("t-maze"),
+    _lstm_claim("t-maze"),
+    _make_claim(
+        id="sequence-recall-order",
+        text="In Sequence Recall chains earn more than LSTMs and than parallel filters.",
+        statistic="probability that a random chain is above a random LSTM, or parallel filters: "
+        "the lower of the two; ties half, mean over block_every",
+        threshold=0.5,
+        tasks=("sequence-recall",),
+        measure=_order,
+    ),
+    _onset_claim("cued-catch", (0, 5, 10)),
+    _onset_claim("t-maze", (0, 70, 140)),
+    _make_claim(
+        id="paper-form",
+        text="Chains in the paper's own form (learned writer, plain embedding, no normalisation) "
+        "learn the task.",
+        statistic="proportion that learns it",
+        threshold=0.5,
+        tasks=("cued-catch", "t-maze"),
+        measure=_paper_form_learns,
+    ),
+)

@@ -1,0 +1,111 @@
+"""Verdicts about agents of which the answer is known."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from longpass.agents import STUDY, RunSettings, StudyPlan, find_returns
+from longpass.claims import AGENTS, evaluate_agents
+from longpass.records import RECORDS, Records, write_json
+
+IDS = [
+    "cued-catch-chain",
+    "cued-catch-lstm",
+    "t-maze-chain",
+    "t-maze-lstm",
+    "sequence-recall-order",
+    "lstm-onset-cued-catch",
+    "lstm-onset-t-maze",
+    "paper-form",
+]
+
+
+def as_the_paper_says(run: RunSettings) -> bool:
+    """Chains learn everything, LSTMs what is easy, parallel filters nothing."""
+    easy = {"cued-catch": ("reward_free_trials", 10), "t-maze": ("limbo_time", 140)}
+    memory = run.agent.network.memory
+    if memory != "lstm" or run.env not in easy:
+        return memory == "chain"
+    name, most = easy[run.env]
+    return getattr(run.params, name) <= most
+
+
+def write_studies(folder, learns=as_the_paper_says, runs=4, change=lambda run: run):
+    """Made-up records of all agents of the figures."""
+    for name in ("returns", "onset", "paper-form"):
+        lines = []
+        for one in StudyPlan(name, runs=runs).make_runs():
+            best = one.run.max_return()
+            assert best is not None
+            end = (0.97 if learns(one.run) else 0.2) * best + 0.01 * one.run.seed
+            curve = {
+                "episodes": [100, 5000],
+                "steps": [7000, 400_000],
+                "optimiser_steps": [5, 300],
+                "return_100": [0.0, end],
+            }
+            line = {"event": "result", **one.to_json(), "curve": curve, "solved": False}
+            lines.append(line | {"settings": change(one.run).to_json()})
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        write_json(folder / name / STUDY, {"name": name})
+        Records(folder / name / RECORDS).append(lines)
+    return folder
+
+
+def verdicts(findings):
+    return {finding.claim.id: finding.verdict for finding in findings}
+
+
+def test_the_ids_are_those_of_the_list():
+    assert [claim.id for claim in AGENTS] == IDS
+
+
+def test_claims_hold_where_agents_are_as_the_paper_says(tmp_path):
+    findings = evaluate_agents(write_studies(tmp_path, runs=6))
+    assert verdicts(findings) == dict.fromkeys(IDS, "holds")
+    by_id = {finding.claim.id: finding for finding in findings}
+    assert by_id["cued-catch-chain"].n == 4 * 6
+    assert by_id["cued-catch-chain"].weakest.value == 1.0
+    assert by_id["lstm-onset-t-maze"].n == 5 * 6
+    assert by_id["sequence-recall-order"].weakest.value == 1.0
+
+
+def test_claims_fail_where_agents_are_the_opposite(tmp_path):
+    findings = evaluate_agents(
+        write_studies(tmp_path, lambda run: not as_the_paper_says(run), runs=6)
+    )
+    assert verdicts(findings) == dict.fromkeys(IDS, "fails")
+
+
+def test_three_agents_in_each_panel_are_enough_and_two_in_all_are_not(tmp_path):
+    three = verdicts(evaluate_agents(write_studies(tmp_path / "3", runs=3)))
+    assert three == dict.fromkeys(IDS, "holds") | {"paper-form": "too few"}
+    one = verdicts(evaluate_agents(write_studies(tmp_path / "1", runs=1)))
+    assert set(one.values()) == {"too few"}
+
+
+@pytest.mark.parametrize("learner", [{"rollout": 150}, {"epochs": 2}])
+def test_agents_with_other_settings_do_not_count(tmp_path, learner):
+    def change(run):
+        settings = {"slices": 1, "block_every": min(run.agent.learner.block_every, 150)}
+        changed = dataclasses.replace(run.agent.learner, **settings | learner)
+        return dataclasses.replace(run, agent=dataclasses.replace(run.agent, learner=changed))
+
+    folder = write_studies(tmp_path, runs=2, change=change)
+    assert find_returns(folder)
+    assert {finding.n for finding in evaluate_agents(folder)} == {0}
+
+
+def test_a_folder_without_agents_decides_nothing(tmp_path):
+    assert set(verdicts(evaluate_agents(tmp_path)).values()) == {"too few"}
+    with pytest.raises(
+        ValueError, match=r"agents is .*none.*: it must be a folder of `longpass st"
+    ):
+        evaluate_agents(tmp_path / "none")
+
+
+def test_the_score_is_the_mean_of_the_last_returns(tmp_path):
+    (run, *_) = find_returns(write_studies(tmp_path, runs=1))
+    assert run.score == run.curves[0][1][-1]
+    np.testing.assert_array_equal(run.sample(np.array([100.0, 5000.0, 6000.0]))[2:], np.nan)
