@@ -64,10 +64,10 @@ class StudyPlan:
         match self.name:
             case "returns":
                 for task, row in RETURNS.items():
-                    for block_every in row.block_every:
+                    for place, block_every in enumerate(row.block_every):
                         for memory in row.memories:
                             chosen = {"memory": memory, "block_every": block_every}
-                            yield resolve_settings(task, None, chosen, seed=i)
+                            yield resolve_settings(task, None, chosen, seed=_seed(i, place))
             case "onset":
                 for memory in ONSET_MEMORIES:
                     chosen = {"memory": memory, "block_every": ONSET_BLOCK_EVERY}
@@ -80,9 +80,9 @@ class StudyPlan:
                         yield resolve_settings(task, None, chosen | drawn, seed=i)
             case "learned-writer":
                 for task, row in RETURNS.items():
-                    for block_every in row.block_every:
+                    for place, block_every in enumerate(row.block_every):
                         chosen = {"block_every": block_every, **LEARNED_WRITER}
-                        yield resolve_settings(task, None, chosen, seed=i)
+                        yield resolve_settings(task, None, chosen, seed=_seed(i, place))
             case "paper-form":
                 chosen = {"block_every": ONSET_BLOCK_EVERY}
                 yield from _by_difficulty(chosen, paper=True, seed=i)
@@ -90,6 +90,12 @@ class StudyPlan:
 
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
+
+
+def _seed(i: int, panel: int) -> int:
+    """The seed of agent `i` in a panel of a row: with a frozen writer agents of one seed would be
+    the same agent in several panels."""
+    return 1000 * panel + i
 
 
 def _by_difficulty(chosen: Overrides, *, paper: bool = False, seed: int) -> Iterator[RunSettings]:

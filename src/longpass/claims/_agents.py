@@ -98,16 +98,21 @@ def _compare(first: Runs, second: Runs) -> Measurement:
 
 
 def _of_figures(runs: Runs, task: str, memory: str, block_every: int | None = None) -> Runs:
-    """The runs of a memory in the paper's figures, with one `block_every` or all."""
+    """The runs of a memory in the paper's figures, with one `block_every` or all.
+
+    With a frozen writer, runs of one seed may be the same run with every `block_every`: such runs
+    count once.
+    """
     blocks = RETURNS[task].block_every if block_every is None else (block_every,)
-    return [
-        run
+    chosen = {
+        (run.settings.seed, run.end, run.score): run
         for run in runs
         if run.settings.env == task
         and run.settings.agent.network.memory == memory
         and run.settings.agent.learner.block_every in blocks
         and has_defaults(run.settings)
-    ]
+    }
+    return list(chosen.values())
 
 
 def _scores(runs: Runs, task: str, memory: str, block_every: int) -> Scores:
