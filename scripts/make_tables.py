@@ -17,6 +17,9 @@ from typing import Any
 
 from longpass._fields import describe_fields, flag_name
 from longpass.agents import (
+    COMMON,
+    GATES,
+    POOLS,
     HyperParams,
     LearnerSettings,
     NetworkSettings,
@@ -58,6 +61,15 @@ def agent_tables() -> str:
     """The settings of agents."""
     classes = (NetworkSettings, LearnerSettings, HyperParams)
     return "\n\n".join(make_table(cls, default_words) for cls in classes)
+
+
+def search_space_table() -> str:
+    """What the random search for settings of agents draws."""
+    rows = ["| setting | drawn from | for |", "|---|---|---|"]
+    spaces = {"all memories": COMMON, "chain, parallel": POOLS, "lstm, gru": GATES}
+    for memories, space in spaces.items():
+        rows += [f"| `{flag_name(name)}` | {how} | {memories} |" for name, how in space.items()]
+    return "\n".join(rows)
 
 
 def plain_table(cls: type) -> str:
@@ -279,7 +291,10 @@ def _task_in_words(one: TaskFinding) -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "agents.md": {"<!-- settings of agents -->": agent_tables},
+    "agents.md": {
+        "<!-- settings of agents -->": agent_tables,
+        "<!-- space of the search -->": search_space_table,
+    },
     "populations.md": {
         "<!-- settings of populations -->": functools.partial(plain_table, PopulationSettings)
     },

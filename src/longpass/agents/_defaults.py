@@ -159,13 +159,15 @@ def default_words(name: str) -> str:
     """
     general = _find_value(AgentSettings(), name)
     agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
-    tasks: dict[object, list[str]] = {}
+    cases: dict[object, list[str]] = {}
     for task, agent in agents.items():
-        tasks.setdefault(_find_value(agent, name), []).append(task)
-    for task, values in GATED_DEFAULTS.items():
-        if name in values:
-            tasks.setdefault(values[name], []).append(f"{task} with lstm or gru")
-    special = [f"{value} for {', '.join(at)}" for value, at in tasks.items() if value != general]
+        value = _find_value(agent, name)
+        if value != general:
+            cases.setdefault(value, []).append(task)
+        gated = GATED_DEFAULTS.get(task, {}).get(name, value)
+        if gated != value:
+            cases.setdefault(gated, []).append(f"{task} with lstm or gru")
+    special = [f"{value} for {', '.join(at)}" for value, at in cases.items()]
     return "; ".join([f"{general}", *special])
 
 
