@@ -144,15 +144,17 @@ def act(
     copies, actions = actors.start.shape[0], env.action_space(params).n
     noise_key, env_key = jax.random.split(key)
     noise = jax.random.gumbel(noise_key, (steps, copies, actions), jnp.float32)
-    step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
+    keys = jax.random.split(env_key, (steps, copies))
+    step_envs = AutoReset(env).step_batch
     may_truncate = params.truncate_at_timeout is not False
+    columns = _swap_matrices(network)
 
     def step(actors: Actors, inputs: tuple[Array, PRNGKeyArray]) -> tuple[Actors, Transition]:
-        noise, key = inputs
+        noise, keys = inputs
+        network = _swap_matrices(columns, barrier=False)
         xs = network.embed(actors.observation, actors.last_step)
         memory, action, log_prob = choose(network, actors.memory, xs, actors.start, noise)
-        keys = jax.random.split(key, copies)
-        observation, env_state, reward, terminated, truncated, info = step_env(
+        observation, env_state, reward, terminated, truncated, info = step_envs(
             keys, actors.env_state, action, params
         )
         last_value = jnp.zeros(copies, log_prob.dtype)
@@ -185,13 +187,23 @@ def act(
         )
         return after, transition
 
-    after, transitions = jax.lax.scan(step, actors, (noise, jax.random.split(env_key, steps)))
+    after, transitions = jax.lax.scan(step, actors, (noise, keys))
     rollout = Rollout(
         memory=actors.memory,
         transitions=transitions,
         next_inputs=to_inputs(network, after.observation, after.last_step),
     )
     return after, rollout
+
+
+def _swap_matrices(network, barrier=True):
+    def swap(leaf):
+        if leaf.ndim < 2:
+            return leaf
+        swapped = jnp.swapaxes(leaf, -1, -2)
+        return jax.lax.optimization_barrier(swapped) if barrier else swapped
+
+    return jax.tree.map(swap, network)
 
 
 def random_play(
