@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
+from longpass.agents._frame_table import FrameTable
 from longpass.agents._networks import Inputs, to_inputs
 from longpass.envs import AnyEnvironment, AutoReset, Params
 from longpass.networks import ActorCritic
@@ -136,10 +137,20 @@ def act(
     actors: Actors,
     steps: int,
     key: PRNGKeyArray,
-) -> tuple[Actors, Rollout]:
+    table: FrameTable | None = None,
+) -> tuple[Actors, Rollout, FrameTable | None]:
     """Play `steps` steps of every copy.
 
-    **Returns:** (the actors after the last step, the rollout).
+    **Arguments:**
+
+    - `env`, `params`: the environment and its parameters.
+    - `network`: the network that acts.
+    - `actors`: where the copies are.
+    - `steps`: number of steps.
+    - `key`: for actions and environments.
+    - `table`: embeddings of frames seen before by this network, if they never change.
+
+    **Returns:** (the actors after the last step, the rollout, the table with its frames).
     """
     copies, actions = actors.start.shape[0], env.action_space(params).n
     noise_key, env_key = jax.random.split(key)
@@ -147,12 +158,19 @@ def act(
     keys = jax.random.split(env_key, (steps, copies))
     step_envs = AutoReset(env).step_batch
     may_truncate = params.truncate_at_timeout is not False
-    columns = _swap_matrices(network)
+    # Products with few rows are much faster with matrices that lie the other way round. The barrier
+    # keeps XLA from turning them back.
+    turned = jax.lax.optimization_barrier(_turn_matrices(network))
 
-    def step(actors: Actors, inputs: tuple[Array, PRNGKeyArray]) -> tuple[Actors, Transition]:
-        noise, keys = inputs
-        network = _swap_matrices(columns, barrier=False)
-        xs = network.embed(actors.observation, actors.last_step)
+    def step(
+        carry: tuple[Actors, FrameTable | None], inputs: tuple[Array, PRNGKeyArray]
+    ) -> tuple[tuple[Actors, FrameTable | None], Transition]:
+        (actors, table), (noise, keys) = carry, inputs
+        network = _turn_matrices(turned)
+        if table is None:
+            xs = network.embed(actors.observation, actors.last_step)
+        else:
+            table, xs = table.embed(network, actors.observation)
         memory, action, log_prob = choose(network, actors.memory, xs, actors.start, noise)
         observation, env_state, reward, terminated, truncated, info = step_envs(
             keys, actors.env_state, action, params
@@ -185,25 +203,15 @@ def act(
             last_step=network.encode_last_step(action, reward, ended),
             complete=actors.complete | ended,
         )
-        return after, transition
+        return (after, table), transition
 
-    after, transitions = jax.lax.scan(step, actors, (noise, keys))
+    (after, table), transitions = jax.lax.scan(step, (actors, table), (noise, keys))
     rollout = Rollout(
         memory=actors.memory,
         transitions=transitions,
         next_inputs=to_inputs(network, after.observation, after.last_step),
     )
-    return after, rollout
-
-
-def _swap_matrices(network, barrier=True):
-    def swap(leaf):
-        if leaf.ndim < 2:
-            return leaf
-        swapped = jnp.swapaxes(leaf, -1, -2)
-        return jax.lax.optimization_barrier(swapped) if barrier else swapped
-
-    return jax.tree.map(swap, network)
+    return after, rollout, table
 
 
 def random_play(
@@ -218,7 +226,7 @@ def random_play(
     frame, state = jax.vmap(AutoReset(env).reset, in_axes=(0, None))(
         jax.random.split(reset_key, copies), params
     )
-    step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
+    step_envs = AutoReset(env).step_batch
     leave_at = jax.random.randint(leave_key, (copies,), 0, most, jnp.int32)
     between = -(-most // SAMPLES)
 
@@ -227,7 +235,7 @@ def random_play(
         keys = jax.random.split(key, 1 + copies)
         count = env.action_space(params).n
         actions = jax.random.randint(keys[0], (copies,), 0, count, jnp.int32)
-        frame, state, *_ = step_env(keys[1:], now[1], actions, params)
+        frame, state, *_ = step_envs(keys[1:], now[1], actions, params)
         time = time + 1
         return (time, (frame, state), _choose_copies(time == leave_at, (frame, state), left)), None
 
@@ -241,6 +249,11 @@ def random_play(
     keys = jax.random.split(play_key, -(-most // between))
     (_, _, (frame, state)), frames = jax.lax.scan(play_between_samples, begin, keys)
     return state, frame, frames.reshape(-1, *frames.shape[2:])
+
+
+def _turn_matrices(network: ActorCritic) -> ActorCritic:
+    """The network with the last two axes of every matrix exchanged."""
+    return jax.tree.map(lambda leaf: leaf if leaf.ndim < 2 else jnp.swapaxes(leaf, -1, -2), network)
 
 
 def _choose_copies(
