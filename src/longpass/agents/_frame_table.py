@@ -4,8 +4,6 @@ An embedding that never changes need not be made twice, and in most worlds the s
 again and again. If the frames of all copies are in the table, acting does not run the torso.
 """
 
-from typing import Self
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -31,7 +29,7 @@ class FrameTable(eqx.Module):
     @classmethod
     def for_frames(
         cls, network: ActorCritic, frames: Num[Array, "envs *observation"]
-    ) -> Self | None:
+    ) -> "FrameTable | None":
         """An empty table; None if embeddings change, or if frames are not whole numbers.
 
         **Arguments:**
@@ -47,7 +45,7 @@ class FrameTable(eqx.Module):
 
     def embed(
         self, network: ActorCritic, frames: Num[Array, "envs *observation"]
-    ) -> tuple[Self, Float[Array, "envs embedding"]]:
+    ) -> tuple["FrameTable", Float[Array, "envs embedding"]]:
         """`network.embed` of one frame per copy: (the table with these frames, embeddings)."""
         hashes = _hash_frames(frames)
         places = (hashes[:, 0] >> (32 - _BITS)).astype(jnp.int32)
@@ -57,7 +55,7 @@ class FrameTable(eqx.Module):
         )
         # One frame per step is added, the first that is new: XLA's scatter is slow on CPUs.
         new = jnp.argmin(known)
-        table = type(self)(
+        table = FrameTable(
             jax.lax.dynamic_update_index_in_dim(self.hashes, hashes[new], places[new], 0),
             jax.lax.dynamic_update_index_in_dim(self.embeddings, embeddings[new], places[new], 0),
         )

@@ -160,13 +160,14 @@ def act(
     may_truncate = params.truncate_at_timeout is not False
     # Products with few rows are much faster with matrices that lie the other way round. The barrier
     # keeps XLA from turning them back.
-    turned = jax.lax.optimization_barrier(_turn_matrices(network))
+    leaves, structure = jax.tree.flatten(network)
+    turned = jax.lax.optimization_barrier([_turn(leaf) for leaf in leaves])
 
     def step(
-        carry: tuple[Actors, FrameTable | None], inputs: tuple[Array, PRNGKeyArray]
+        carry: tuple[Actors, FrameTable | None], inputs: tuple[Array, Array]
     ) -> tuple[tuple[Actors, FrameTable | None], Transition]:
         (actors, table), (noise, keys) = carry, inputs
-        network = _turn_matrices(turned)
+        network = jax.tree.unflatten(structure, [_turn(leaf) for leaf in turned])
         if table is None:
             xs = network.embed(actors.observation, actors.last_step)
         else:
@@ -251,9 +252,9 @@ def random_play(
     return state, frame, frames.reshape(-1, *frames.shape[2:])
 
 
-def _turn_matrices(network: ActorCritic) -> ActorCritic:
-    """The network with the last two axes of every matrix exchanged."""
-    return jax.tree.map(lambda leaf: leaf if leaf.ndim < 2 else jnp.swapaxes(leaf, -1, -2), network)
+def _turn(array: Array) -> Array:
+    """The array with its last two axes exchanged, if it has two."""
+    return array if array.ndim < 2 else jnp.swapaxes(array, -1, -2)
 
 
 def _choose_copies(

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
 from longpass.envs._bounds import BoolOrArray
@@ -40,6 +40,14 @@ IntLike = int | np.integer | Int[Array, "..."] | Int[np.ndarray, "..."]
 Observation = UInt8[Array, "rows cols planes"]
 Step = tuple[
     Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Array]
+]
+BatchStep = tuple[
+    UInt8[Array, "copies rows cols planes"],
+    StateT,
+    Float[Array, " copies"],
+    Bool[Array, " copies"],
+    Bool[Array, " copies"],
+    dict[str, Array],
 ]
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -275,11 +283,11 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
 
     def step_batch(
         self,
-        keys: PRNGKeyArray,
+        keys: Key[Array, " copies"],
         states: StateT,
         actions: Int[Array, " copies"],
         params: ParamsT | None = None,
-    ) -> Step[StateT]:
+    ) -> BatchStep[StateT]:
         """`step` of many copies, copies first. Faster than `jax.vmap`, with the same results."""
         params = self.env.default_params if params is None else params
         return _auto_reset_step_batch(self.env, keys, states, actions, params)
@@ -301,11 +309,11 @@ def _auto_reset_step(
 @functools.partial(jax.jit, static_argnums=0)
 def _auto_reset_step_batch(
     env: Environment[ParamsT, StateT, HiddenT],
-    keys: PRNGKeyArray,
+    keys: Key[Array, " copies"],
     states: StateT,
     actions: Int[Array, " copies"],
     params: ParamsT,
-) -> Step[StateT]:
+) -> BatchStep[StateT]:
     def play(key: PRNGKeyArray, state: StateT, action: Int[Array, ""]) -> Any:
         return env._transition(jax.random.split(key)[0], state, action, params)
 
