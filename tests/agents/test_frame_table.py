@@ -83,5 +83,5 @@ def test_training_with_a_table_is_training_without():
         alone, _ = update(alone, hyper)
     together, _ = learner.train_steps(state, hyper, 3)
     for one, other in zip(jax.tree.leaves(alone), jax.tree.leaves(together), strict=True):
-        if not jax.dtypes.issubdtype(one.dtype, jax.dtypes.prng_key):
+        if not jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
