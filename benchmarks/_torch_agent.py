@@ -6,7 +6,6 @@ rollout are then unrolled through the LSTM, in stretches between starts of episo
 gradients, and learned from with V-trace, which on one's own fresh rollout is the n-step return.
 """
 
-import time
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ class TorchAgent(nn.Module):
 
     def embed(self, frames: np.ndarray) -> torch.Tensor:
         """The memory's input (1, envs, ...) for one frame per copy."""
-        boards = torch.from_numpy(frames).permute(0, 3, 1, 2).float()
+        boards = torch.tensor(frames).permute(0, 3, 1, 2).float()
         seen = torch.relu(self.convolution(boards))
         return torch.relu(self.embedding(seen.flatten(1)))[None]
 
@@ -125,13 +124,3 @@ class Player:
         loss.backward()
         nn.utils.clip_grad_norm_(self.trained, 1.0)
         self.optimiser.step()
-
-
-def cpu_seconds_per_update(player: Player, updates: int) -> float:
-    """CPU-seconds of one update, the median of several after a first one."""
-    times = []
-    for _ in range(updates + 1):
-        began = time.process_time()
-        player.update()
-        times.append(time.process_time() - began)
-    return sorted(times[1:])[updates // 2]

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -64,16 +65,15 @@ def measure(world: str, copies: int, block_every: int) -> list[Row]:
             run.agent.learner,
         )
         state = trainer.start(jax.random.key(0))
-        updates, seconds = settings.updates_per_call, []
-        end = float("inf")
-        while time.perf_counter() < end or len(seconds) < 4:
-            began = time.process_time()
+        updates = settings.updates_per_call
+
+        def train(trainer=trainer, hyper=hyper, updates=updates) -> None:
+            nonlocal state
             state, result = trainer.train_steps(state, hyper, updates)
             jax.block_until_ready(result)
-            seconds.append((time.process_time() - began) / updates)
-            if len(seconds) == 1:  # this call was compiled
-                end = time.perf_counter() + SECONDS
-        rows.append(_row(memory, world, block_every, settings, sorted(seconds[1:])))
+
+        seconds = [call / updates for call in _cpu_seconds(train)]
+        rows.append(_row(memory, world, block_every, settings, seconds))
     assert settings is not None
     return [*rows, _measure_torch(world, block_every, settings)]
 
@@ -83,14 +83,24 @@ def _measure_torch(world: str, block_every: int, settings: Any) -> Row:
     import torch
 
     import longpass.envs.gym
-    from benchmarks._torch_agent import Player, cpu_seconds_per_update
+    from benchmarks._torch_agent import Player
 
     assert longpass.envs.gym  # registers the worlds
     torch.set_num_threads(1)
     envs = gymnasium.make_vec(f"longpass/{GYM_IDS[world]}-v0", num_envs=settings.envs)
     player = Player(envs, settings.rollout, settings.num_slices, block_every)
-    seconds = cpu_seconds_per_update(player, 5)
-    return _row(PEER, world, block_every, settings, [seconds])
+    return _row(PEER, world, block_every, settings, _cpu_seconds(player.update))
+
+
+def _cpu_seconds(call: Callable[[], None]) -> list[float]:
+    """Sorted CPU-seconds of a call, for `SECONDS` after a first one, which may compile."""
+    call()
+    seconds, end = [], time.perf_counter() + SECONDS
+    while time.perf_counter() < end or len(seconds) < 3:
+        began = time.process_time()
+        call()
+        seconds.append(time.process_time() - began)
+    return sorted(seconds)
 
 
 def _row(agent: str, world: str, block_every: int, settings: Any, seconds: list[float]) -> Row:
