@@ -1,16 +1,18 @@
 """A plain PyTorch actor-critic in CleanRL's manner: one file, a loop over steps, nn.LSTM.
 
-The layers are those of our agent with an LSTM. Acting steps a Gymnasium vector environment; the
-rollout is then unrolled through the LSTM, stretch by stretch between episodes' starts, and learned
-from with V-trace, which on one's own fresh rollout is the n-step return.
+The layers are those of our agent with an LSTM, and so is what is learned: the torso is frozen, so
+embeddings are made once, while acting. Acting steps a Gymnasium vector environment. Slices of the
+rollout are then unrolled through the LSTM, in stretches between starts of episodes and blocked
+gradients, and learned from with V-trace, which on one's own fresh rollout is the n-step return.
 """
 
-import time
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+
+State = tuple[torch.Tensor, torch.Tensor]
 
 
 class TorchAgent(nn.Module):
@@ -25,65 +27,100 @@ class TorchAgent(nn.Module):
         self.policy = nn.Linear(128, actions)
         self.value = nn.Linear(128, 1)
 
-    def embed(self, frames: torch.Tensor) -> torch.Tensor:
-        seen = torch.relu(self.convolution(frames.permute(0, 3, 1, 2).float()))
-        return torch.relu(self.embedding(seen.flatten(1)))
+    def embed(self, frames: np.ndarray) -> torch.Tensor:
+        """The memory's input (1, envs, ...) for one frame per copy."""
+        boards = torch.tensor(frames).permute(0, 3, 1, 2).float()
+        seen = torch.relu(self.convolution(boards))
+        return torch.relu(self.embedding(seen.flatten(1)))[None]
 
-    def forward(self, frames: torch.Tensor, starts: torch.Tensor, state: Any) -> Any:
-        """(Logits, values, state) of frames (time, envs, ...), the state cleared at starts."""
-        length, copies = starts.shape
-        xs = self.embed(frames.flatten(0, 1)).view(length, copies, -1)
-        keep = 1.0 - starts.float()
+    def step(self, xs: torch.Tensor, starts: np.ndarray, state: State) -> Any:
+        """(Logits, values, state) of one step (1, envs, ...)."""
+        if starts.any():
+            state = _clear(state, torch.from_numpy(starts))
+        ys, state = self.memory(xs, state)
+        return self.policy(ys), self.value(ys)[..., 0], state
+
+    def unroll(self, xs: torch.Tensor, starts: torch.Tensor, state: State, block: int) -> Any:
+        """(Logits, values, state) of many steps, with gradients blocked every `block` steps."""
+        length = len(xs)
+        begins = starts.any(1)
+        cuts = [t for t in range(1, length) if begins[t] or t % block == 0]
         ys = []
-        for x, k in zip(xs, keep, strict=True):
-            state = tuple(k[None, :, None] * part for part in state)
-            y, state = self.memory(x[None], state)
+        for first, last in zip([0, *cuts], [*cuts, length], strict=True):
+            if first and first % block == 0:
+                state = (state[0].detach(), state[1].detach())
+            if begins[first]:
+                state = _clear(state, starts[first])
+            y, state = self.memory(xs[first:last], state)
             ys.append(y)
         out = torch.cat(ys)
-        return self.policy(out), self.value(out)[..., 0], state
+        return self.policy(out), self.value(out)[..., 0], (state[0].detach(), state[1].detach())
 
 
-def steps_per_second(envs: Any, rollout: int, updates: int) -> tuple[float, float]:
-    """Environment steps (a second, a CPU-second) of acting and learning, warmed up."""
-    agent = TorchAgent(envs.single_observation_space.shape, int(envs.single_action_space.n))
-    optimiser = torch.optim.Adam(agent.parameters(), lr=1e-3)
-    copies = envs.num_envs
-    frames, _ = envs.reset(seed=0)
-    starts = np.ones(copies, bool)
-    state = tuple(torch.zeros(1, copies, 128) for _ in range(2))
-    began = cpu_began = 0.0
-    for update in range(updates + 1):
-        if update == 1:
-            began, cpu_began = time.perf_counter(), time.process_time()
-        first, seen, begun, taken, paid, ended = state, [], [], [], [], []
-        for _ in range(rollout):
-            with torch.no_grad():
-                here = torch.tensor(frames)[None], torch.tensor(starts)[None]
-                logits, _, state = agent(*here, state)
-                actions = torch.distributions.Categorical(logits=logits[0]).sample()
-            seen.append(here[0])
-            begun.append(here[1])
-            taken.append(actions)
-            frames, rewards, terminated, truncated, _ = envs.step(actions.numpy())
-            starts = terminated | truncated
-            paid.append(torch.as_tensor(rewards, dtype=torch.float32))
-            ended.append(torch.as_tensor(starts))
-        logits, values, _ = agent(torch.cat(seen), torch.cat(begun), first)
+def _clear(state: State, starts: torch.Tensor) -> State:
+    keep = (~starts).float()[None, :, None]
+    return keep * state[0], keep * state[1]
+
+
+class Player:
+    """A vector environment and an agent in it, that act and learn update by update."""
+
+    def __init__(self, envs: Any, rollout: int, slices: int, block: int):
+        self.envs, self.rollout, self.slices, self.block = envs, rollout, slices, block
+        board = envs.single_observation_space.shape
+        self.agent = TorchAgent(board, int(envs.single_action_space.n))
+        trained = [*self.agent.memory.parameters(), *self.agent.policy.parameters()]
+        self.trained = [*trained, *self.agent.value.parameters()]
+        self.optimiser = torch.optim.Adam(self.trained, lr=1e-3)
+        self.frames, _ = envs.reset(seed=0)
+        self.starts = np.ones(envs.num_envs, bool)
+        self.state: State = (
+            torch.zeros(1, envs.num_envs, 128),
+            torch.zeros(1, envs.num_envs, 128),
+        )
+
+    def update(self) -> None:
+        """Play a rollout and learn from it, slice after slice."""
+        state, (xs, starts, actions, rewards, ended) = self.state, self._play()
         with torch.no_grad():
-            here = torch.tensor(frames)[None], torch.tensor(starts)[None]
-            later = agent(*here, state)[1][0]
-        policy = torch.distributions.Categorical(logits=logits)
+            xs = torch.cat([xs, self.agent.embed(self.frames)])
+            starts = torch.cat([starts, torch.from_numpy(self.starts)[None]])
+        length = self.rollout // self.slices
+        for first in range(0, self.rollout, length):
+            here = slice(first, first + length)
+            logits, values, state = self.agent.unroll(xs[here], starts[here], state, self.block)
+            with torch.no_grad():
+                after = first + length
+                later = self.agent.step(xs[after][None], starts[after].numpy(), state)[1][0]
+            self._learn(logits, values, later, actions[here], rewards[here], ended[here])
+
+    def _play(self) -> list[torch.Tensor]:
+        rows = []
+        with torch.inference_mode():
+            for _ in range(self.rollout):
+                xs, starts = self.agent.embed(self.frames), self.starts
+                logits, _, self.state = self.agent.step(xs, starts, self.state)
+                actions = torch.multinomial(torch.softmax(logits[0], -1), 1)[:, 0]
+                self.frames, rewards, terminated, truncated, _ = self.envs.step(actions.numpy())
+                self.starts = terminated | truncated
+                rest = (starts, actions, np.float32(rewards), self.starts)
+                rows.append((xs[0], *map(torch.as_tensor, rest)))
+        with torch.no_grad():
+            self.state = (self.state[0].clone(), self.state[1].clone())
+            return [torch.stack(column) for column in zip(*rows, strict=True)]
+
+    def _learn(self, logits: Any, values: Any, later: Any, actions: Any, rewards: Any, ended: Any):
         targets = []
-        for reward, end in zip(reversed(paid), reversed(ended), strict=True):
-            later = reward + 0.99 * torch.where(end, 0.0, later)
+        for reward, keep in zip(rewards.flip(0), 0.99 * (~ended).float().flip(0), strict=True):
+            later = reward + keep * later
             targets.append(later)
-        returns = torch.stack(targets[::-1])
-        advantages = returns - values
-        loss = -(policy.log_prob(torch.stack(taken)) * advantages.detach()).mean()
-        loss = loss + 0.25 * advantages.square().mean() - 0.002 * policy.entropy().mean()
-        optimiser.zero_grad()
+        advantages = torch.stack(targets[::-1]) - values
+        log_probs = torch.log_softmax(logits, -1)
+        taken = log_probs.gather(-1, actions[..., None])[..., 0]
+        entropy = -(log_probs.exp() * log_probs).sum(-1).mean()
+        loss = -(taken * advantages.detach()).mean()
+        loss = loss + 0.25 * advantages.square().mean() - 0.002 * entropy
+        self.optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(agent.parameters(), 1.0)
-        optimiser.step()
-    steps = updates * rollout * copies
-    return steps / (time.perf_counter() - began), steps / (time.process_time() - cpu_began)
+        nn.utils.clip_grad_norm_(self.trained, 1.0)
+        self.optimiser.step()

@@ -144,6 +144,25 @@ def test_one_plane_a_cell_and_a_sane_end(env, seed):
 
 
 @every_env
+def test_a_batch_steps_as_each_copy_does(env):
+    """Copies that end at different times, and steps on which none or some end."""
+    params, stepper, copies = SHORT[env], AutoReset(env), 3
+    each = jax.vmap(stepper.step, in_axes=(0, 0, 0, None))
+    _, states = jax.vmap(stepper.reset, in_axes=(0, None))(jax.random.split(KEY, copies), params)
+    ended = np.zeros(copies, int)
+    for number, key in enumerate(jax.random.split(KEY, 60)):
+        keys, actions = jax.random.split(key, copies), (np.arange(copies) + number) % 5
+        expected = each(keys, states, actions, params)
+        batch = stepper.step_batch(keys, states, jnp.asarray(actions), params)
+        assert_same(batch, expected)
+        states, ended = batch[1], ended + np.asarray(batch[3] | batch[4])
+        if number == 4:  # from here on the copies are at different frames
+            _, fresh = stepper.reset(keys[0], params)
+            states = jax.tree.map(lambda all_, one: all_.at[0].set(one), states, fresh)
+    assert ended.all()
+
+
+@every_env
 def test_auto_reset_keeps_the_last_frame(env):
     """Up to the end a wrapped copy is a plain one; then comes a new episode's frame 0."""
     params = SHORT[env]

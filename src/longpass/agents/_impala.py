@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from longpass.agents._frame_table import FrameTable
 from longpass.agents._hyper import decay_learning_rate
 from longpass.agents._loss import Metrics, Weights, init_weights, learn
 from longpass.agents._networks import init_embedding
@@ -95,16 +96,8 @@ class Impala:
 
         **Returns:** (the next state, what was measured).
         """
-        key, act_key = jax.random.split(state.key)
-        actors, rollout = act(
-            self.env,
-            self.params,
-            acting_network(state),
-            state.actors,
-            self.settings.rollout,
-            act_key,
-        )
-        return apply_rollout(self.settings, state, rollout, hyper, actors, key)
+        state, result, _ = _update(self, state, hyper, None)
+        return state, result
 
     def start(self, key: PRNGKeyArray) -> TrainState:
         """`init`, compiled."""
@@ -142,6 +135,23 @@ class Impala:
         return _make_rollout(self, network, actors, key)
 
 
+def _update(
+    learner: Impala, state: TrainState, hyper: HyperParams, table: FrameTable | None
+) -> tuple[TrainState, UpdateResult, FrameTable | None]:
+    key, act_key = jax.random.split(state.key)
+    actors, rollout, table = act(
+        learner.env,
+        learner.params,
+        acting_network(state),
+        state.actors,
+        learner.settings.rollout,
+        act_key,
+        table,
+    )
+    state, result = apply_rollout(learner.settings, state, rollout, hyper, actors, key)
+    return state, result, table
+
+
 @functools.partial(jax.jit, static_argnums=0)
 def _start(learner: Impala, key: PRNGKeyArray) -> TrainState:
     return learner.init(key)
@@ -151,14 +161,27 @@ def _start(learner: Impala, key: PRNGKeyArray) -> TrainState:
 def _train_steps(
     learner: Impala, state: TrainState, hyper: HyperParams, updates: int
 ) -> tuple[TrainState, UpdateResult]:
-    return jax.lax.scan(lambda state, _: learner.update(state, hyper), state, length=updates)
+    # The table lasts for one call, so that it need not be in checkpoints.
+    table = FrameTable.for_frames(acting_network(state), state.actors.observation)
+
+    def update(
+        carry: tuple[TrainState, FrameTable | None], _: None
+    ) -> tuple[tuple[TrainState, FrameTable | None], UpdateResult]:
+        state, result, table = _update(learner, carry[0], hyper, carry[1])
+        return (state, table), result
+
+    (state, _), results = jax.lax.scan(update, (state, table), length=updates)
+    return state, results
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _make_rollout(
     learner: Impala, network: ActorCritic, actors: Actors, key: PRNGKeyArray
 ) -> tuple[Actors, Rollout]:
-    return act(learner.env, learner.params, network, actors, learner.settings.rollout, key)
+    actors, rollout, _ = act(
+        learner.env, learner.params, network, actors, learner.settings.rollout, key
+    )
+    return actors, rollout
 
 
 def init_training(

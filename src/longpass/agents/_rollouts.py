@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
+from longpass.agents._frame_table import FrameTable
 from longpass.agents._networks import Inputs, to_inputs
 from longpass.envs import AnyEnvironment, AutoReset, Params
 from longpass.networks import ActorCritic
@@ -136,23 +137,43 @@ def act(
     actors: Actors,
     steps: int,
     key: PRNGKeyArray,
-) -> tuple[Actors, Rollout]:
+    table: FrameTable | None = None,
+) -> tuple[Actors, Rollout, FrameTable | None]:
     """Play `steps` steps of every copy.
 
-    **Returns:** (the actors after the last step, the rollout).
+    **Arguments:**
+
+    - `env`, `params`: the environment and its parameters.
+    - `network`: the network that acts.
+    - `actors`: where the copies are.
+    - `steps`: number of steps.
+    - `key`: for actions and environments.
+    - `table`: embeddings of frames seen before by this network, if they never change.
+
+    **Returns:** (the actors after the last step, the rollout, the table with its frames).
     """
     copies, actions = actors.start.shape[0], env.action_space(params).n
     noise_key, env_key = jax.random.split(key)
     noise = jax.random.gumbel(noise_key, (steps, copies, actions), jnp.float32)
-    step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
+    keys = jax.random.split(env_key, (steps, copies))
+    step_envs = AutoReset(env).step_batch
     may_truncate = params.truncate_at_timeout is not False
+    # Products with few rows are much faster with matrices that lie the other way round. The barrier
+    # keeps XLA from turning them back.
+    leaves, structure = jax.tree.flatten(network)
+    turned = jax.lax.optimization_barrier([_turn(leaf) for leaf in leaves])
 
-    def step(actors: Actors, inputs: tuple[Array, PRNGKeyArray]) -> tuple[Actors, Transition]:
-        noise, key = inputs
-        xs = network.embed(actors.observation, actors.last_step)
+    def step(
+        carry: tuple[Actors, FrameTable | None], inputs: tuple[Array, Array]
+    ) -> tuple[tuple[Actors, FrameTable | None], Transition]:
+        (actors, table), (noise, keys) = carry, inputs
+        network = jax.tree.unflatten(structure, [_turn(leaf) for leaf in turned])
+        if table is None:
+            xs = network.embed(actors.observation, actors.last_step)
+        else:
+            table, xs = table.embed(network, actors.observation)
         memory, action, log_prob = choose(network, actors.memory, xs, actors.start, noise)
-        keys = jax.random.split(key, copies)
-        observation, env_state, reward, terminated, truncated, info = step_env(
+        observation, env_state, reward, terminated, truncated, info = step_envs(
             keys, actors.env_state, action, params
         )
         last_value = jnp.zeros(copies, log_prob.dtype)
@@ -183,15 +204,15 @@ def act(
             last_step=network.encode_last_step(action, reward, ended),
             complete=actors.complete | ended,
         )
-        return after, transition
+        return (after, table), transition
 
-    after, transitions = jax.lax.scan(step, actors, (noise, jax.random.split(env_key, steps)))
+    (after, table), transitions = jax.lax.scan(step, (actors, table), (noise, keys))
     rollout = Rollout(
         memory=actors.memory,
         transitions=transitions,
         next_inputs=to_inputs(network, after.observation, after.last_step),
     )
-    return after, rollout
+    return after, rollout, table
 
 
 def random_play(
@@ -206,7 +227,7 @@ def random_play(
     frame, state = jax.vmap(AutoReset(env).reset, in_axes=(0, None))(
         jax.random.split(reset_key, copies), params
     )
-    step_env = jax.vmap(AutoReset(env).step, in_axes=(0, 0, 0, None))
+    step_envs = AutoReset(env).step_batch
     leave_at = jax.random.randint(leave_key, (copies,), 0, most, jnp.int32)
     between = -(-most // SAMPLES)
 
@@ -215,7 +236,7 @@ def random_play(
         keys = jax.random.split(key, 1 + copies)
         count = env.action_space(params).n
         actions = jax.random.randint(keys[0], (copies,), 0, count, jnp.int32)
-        frame, state, *_ = step_env(keys[1:], now[1], actions, params)
+        frame, state, *_ = step_envs(keys[1:], now[1], actions, params)
         time = time + 1
         return (time, (frame, state), _choose_copies(time == leave_at, (frame, state), left)), None
 
@@ -229,6 +250,11 @@ def random_play(
     keys = jax.random.split(play_key, -(-most // between))
     (_, _, (frame, state)), frames = jax.lax.scan(play_between_samples, begin, keys)
     return state, frame, frames.reshape(-1, *frames.shape[2:])
+
+
+def _turn(array: Array) -> Array:
+    """The array with its last two axes exchanged, if it has two."""
+    return array if array.ndim < 2 else jnp.swapaxes(array, -1, -2)
 
 
 def _choose_copies(

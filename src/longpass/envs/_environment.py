@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt8
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree, UInt8
 
 from longpass import _checks
 from longpass.envs._bounds import BoolOrArray
@@ -40,6 +40,14 @@ IntLike = int | np.integer | Int[Array, "..."] | Int[np.ndarray, "..."]
 Observation = UInt8[Array, "rows cols planes"]
 Step = tuple[
     Observation, StateT, Float[Array, ""], Bool[Array, ""], Bool[Array, ""], dict[str, Array]
+]
+BatchStep = tuple[
+    UInt8[Array, "copies rows cols planes"],
+    StateT,
+    Float[Array, " copies"],
+    Bool[Array, " copies"],
+    Bool[Array, " copies"],
+    dict[str, Array],
 ]
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -273,6 +281,17 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
         check_action(action)
         return _auto_reset_step(self.env, key, state, action, params)
 
+    def step_batch(
+        self,
+        keys: Key[Array, " copies"],
+        states: StateT,
+        actions: Int[Array, " copies"],
+        params: ParamsT | None = None,
+    ) -> BatchStep[StateT]:
+        """`step` of many copies, copies first. Faster than `jax.vmap`, with the same results."""
+        params = self.env.default_params if params is None else params
+        return _auto_reset_step_batch(self.env, keys, states, actions, params)
+
 
 @functools.partial(jax.jit, static_argnums=0)
 def _auto_reset_step(
@@ -282,18 +301,41 @@ def _auto_reset_step(
     action: ActionLike,
     params: ParamsT,
 ) -> Step[StateT]:
-    step_key, reset_key = jax.random.split(key)
-    last, reward, terminated, truncated, info = env._transition(step_key, state, action, params)
-    fresh = env.begin(env.draw(reset_key, params), params)
-    if jax.tree.structure(fresh) != jax.tree.structure(last):
-        raise ValueError(
-            "the state holds hidden draws given by hand in a form that later episodes do not "
-            "have: step it without AutoReset, or reset without `hidden`"
-        )
-    state = select(terminated | truncated, fresh, last)
+    copies = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (key, state, action))
+    batch = _auto_reset_step_batch(env, *copies, params)
+    return jax.tree.map(lambda leaf: leaf[0], batch)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _auto_reset_step_batch(
+    env: Environment[ParamsT, StateT, HiddenT],
+    keys: Key[Array, " copies"],
+    states: StateT,
+    actions: Int[Array, " copies"],
+    params: ParamsT,
+) -> BatchStep[StateT]:
+    def play(key: PRNGKeyArray, state: StateT, action: Int[Array, ""]) -> Any:
+        return env._transition(jax.random.split(key)[0], state, action, params)
+
+    def begin_if(ended: Bool[Array, ""], key: PRNGKeyArray, last: StateT) -> StateT:
+        fresh = env.begin(env.draw(jax.random.split(key)[1], params), params)
+        if jax.tree.structure(fresh) != jax.tree.structure(last):
+            raise ValueError(
+                "the state holds hidden draws given by hand in a form that later episodes do not "
+                "have: step it without AutoReset, or reset without `hidden`"
+            )
+        return select(ended, fresh, last)
+
+    observe = jax.vmap(env.observe, in_axes=(0, None))
+    last, reward, terminated, truncated, info = jax.vmap(play)(keys, states, actions)
+    ended = terminated | truncated
+    # Drawing episodes is the larger part of a step, and most steps end none.
+    states = jax.lax.cond(
+        jnp.any(ended), lambda: jax.vmap(begin_if)(ended, keys, last), lambda: last
+    )
     # Observing after the choice costs one observation per step, not two.
-    info = info | {"final_observation": env.observe(last, params)}
-    return env.observe(state, params), state, reward, terminated, truncated, info
+    info = info | {"final_observation": observe(last, params)}
+    return observe(states, params), states, reward, terminated, truncated, info
 
 
 def select(which: Bool[Array, ""], yes: PyTree, no: PyTree) -> PyTree:

@@ -25,8 +25,8 @@ from longpass.memory._types import Starts
 
 # Limits in numbers of one sequence's frozen pools over all steps, measured with 8 to 32 sequences
 # (the table in ARCHITECTURE.md).
-AT_ONCE = 100_000  # up to this size all pools are kept for the backward pass
-HELD = 25_000  # above it, stretches of this size, which stay in the caches
+AT_ONCE = 120_000  # up to this size all pools are kept for the backward pass
+HELD = 50_000  # above it, stretches of this size, which stay in the caches
 LONG = 1024  # steps times pools: above this, `read_by_chunks` is faster on a CPU
 
 Views = list[Float[Array, "time _"]]

@@ -147,7 +147,7 @@ def _forward(weights: Weights, states: LSTMState, xs, starts, cleared):
     input_weight, recurrent_weight, bias = weights
     projected = _merge_batch(xs) @ input_weight.T + bias
     projected = projected.reshape(*xs.shape[:2], bias.shape[0])
-    recurrent = recurrent_weight.T
+    recurrent = jax.lax.optimization_barrier(recurrent_weight.T)
 
     def body(states: LSTMState, inputs):
         projected, start = inputs
@@ -191,11 +191,10 @@ def _backward(residuals: _Residuals, gradients):
     flat = _merge_batch(gates)
     # In this orientation the products are several times faster on CPUs than their transposes,
     # which automatic differentiation would make.
-    weights = (
-        (_merge_batch(xs).T @ flat).T,
-        (_merge_batch(before.hidden).T @ flat).T,
-        jnp.sum(flat, axis=0),
+    by_weights = jax.lax.optimization_barrier(
+        (_merge_batch(xs).T @ flat, _merge_batch(before.hidden).T @ flat)
     )
+    weights = (by_weights[0].T, by_weights[1].T, jnp.sum(flat, axis=0))
     return weights, first, (flat @ input_weight).reshape(xs.shape), None, None
 
 

@@ -85,7 +85,7 @@ class Reader(eqx.Module):
         """All viewports applied to all pools at one step: one product instead of k."""
         if self.normalise == "layer":
             pools = _layer_norm(pools)
-        return jnp.einsum("nvd,nd->nv", self.viewports, pools).ravel()
+        return jnp.einsum("nd,nvd->nv", pools, self.viewports).ravel()
 
     def summarise(
         self, x: Float[Array, "*time input"], views: list[Float[Array, "*time _"]]

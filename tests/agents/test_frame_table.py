@@ -1,0 +1,87 @@
+"""The table of frames seen before: acting with it is acting without it."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from longpass.agents import Impala, LearnerSettings, NetworkBuilder, NetworkSettings, hyper_arrays
+from longpass.agents._frame_table import FrameTable
+from longpass.agents._settings import HyperParams
+from longpass.envs import CuedCatch
+from longpass.memory import GRU
+from longpass.networks import ActorCritic
+
+KEY = jax.random.key(0)
+
+
+def frozen_network(**options) -> ActorCritic:
+    return ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, writer="frozen", key=KEY, **options)
+
+
+def test_a_table_gives_the_embeddings_of_the_network():
+    network = frozen_network()
+    frames = np.random.default_rng(0).integers(0, 2, (20, 3, 3, 4, 2)).astype(np.uint8)
+    frames[5:15] = frames[3]  # frames that come again, and then others
+    table = FrameTable.for_frames(network, jnp.asarray(frames[0]))
+    assert table is not None
+    for now in map(jnp.asarray, frames):
+        table, embedded = table.embed(network, now)
+        np.testing.assert_allclose(embedded, network.embed(now), rtol=1e-6, atol=1e-6)
+
+
+def test_frames_of_the_table_are_not_embedded_again():
+    """Another network shows who made an embedding: one frame is added per step."""
+    network = frozen_network()
+    other = eqx.tree_at(lambda net: net.torso.bias, network, network.torso.bias + 1)
+    frames = jnp.asarray(np.random.default_rng(0).integers(0, 2, (2, 3, 4, 2)), jnp.uint8)
+    table = FrameTable.for_frames(network, frames)
+    assert table is not None
+    for _ in range(2):
+        table, _ = table.embed(network, frames)
+    first, second = network.embed(frames), other.embed(frames)
+    np.testing.assert_array_equal(table.embed(other, frames)[1], first)
+    np.testing.assert_array_equal(table.embed(other, frames[::-1])[1], first[::-1])
+    changed = frames.at[0, 0, 0, 0].add(1)
+    assert not np.array_equal(table.embed(other, changed)[1][1], first[1])
+    np.testing.assert_allclose(table.embed(other, changed)[1][1], second[1], rtol=1e-6)
+
+
+def test_the_empty_table_knows_no_frame():
+    """Not even the one whose sums are 0."""
+    network, nothing = frozen_network(), jnp.zeros((2, 3, 4, 2), jnp.uint8)
+    network = eqx.tree_at(lambda net: net.torso.bias, network, network.torso.bias + 1)
+    table = FrameTable.for_frames(network, nothing)
+    assert table is not None
+    np.testing.assert_array_equal(table.embed(network, nothing)[1], network.embed(nothing))
+
+
+def test_no_table_where_embeddings_change():
+    frames = jnp.zeros((2, 3, 4, 2), jnp.uint8)
+    learned = ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, key=KEY)
+    assert FrameTable.for_frames(learned, frames) is None
+    reads = ActorCritic(
+        GRU(14, 4, key=KEY), (3, 4, 2), 5, writer="frozen", read_last_step=True, key=KEY
+    )
+    assert FrameTable.for_frames(reads, frames) is None
+    assert FrameTable.for_frames(frozen_network(), frames.astype(jnp.float32)) is None
+
+
+@pytest.mark.slow
+def test_training_with_a_table_is_training_without():
+    env = CuedCatch()
+    settings = NetworkSettings(num_pools=3, pool_size=16, writer="frozen", embedding="sparse")
+    builder = NetworkBuilder(settings, env.observation_space().shape, env.action_space().n)
+    learner = Impala(
+        env, env.default_params, builder, LearnerSettings(envs=2, rollout=30, stagger=20)
+    )
+    hyper, state = hyper_arrays(HyperParams()), learner.start(KEY)
+    update = jax.jit(learner.update)
+    alone = state
+    for _ in range(3):
+        alone, _ = update(alone, hyper)
+    together, _ = learner.train_steps(state, hyper, 3)
+    for one, other in zip(jax.tree.leaves(alone), jax.tree.leaves(together), strict=True):
+        if not jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
