@@ -1,0 +1,309 @@
+"""Pools as linear filters over time: one operator and its transpose, both with derivatives.
+
+Time is cut into chunks. Within a chunk of n steps the pools are one product with a table of impulse
+responses (`_tables.py`); from chunk to chunk only the last pools are carried. Chunks begin where a
+sequence starts, so that a start clears what is carried and changes no table: nothing of what was
+before it can leak, not even a NaN.
+
+Filters are linear. The gradient is the transposed operator, which runs through time backwards, and
+the gradient of that is the operator again. So nothing has to be kept for the backward pass, and
+`block_every` clears what the *transposed* operator carries: outputs do not change by a bit.
+
+Both are operators of PyTorch (`torch.library`), which `torch.compile` does not look into.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from longpass.torch._operators import finish_operator
+from longpass.torch._tables import Pools, make_table
+
+# The most steps per chunk, measured on two CPU cores.
+CHUNK = 16
+
+
+class Cut(NamedTuple):
+    """A chunk of time: its steps, and whether some sequence starts at the first."""
+
+    begin: int
+    end: int
+    starts: bool
+
+
+def cut_time(length: int, starts: Tensor | None, others: Iterable[int] = ()) -> list[Cut]:
+    """Cut `length` steps into chunks.
+
+    **Arguments:**
+
+    - `length`: number of steps.
+    - `starts`: where sequences start, of shape `(time, batch)`, or None.
+    - `others`: further steps at which a chunk must begin.
+
+    **Returns:**
+
+    The chunks in their order, each of at most `CHUNK` steps.
+    """
+    starting: list[int] = []
+    if starts is not None:
+        starting = starts.any(dim=1).nonzero().flatten().tolist()
+    edges = sorted({0, length, *starting, *(step for step in others if step < length)})
+    begins = [
+        begin
+        for low, high in zip(edges, edges[1:], strict=False)
+        for begin in range(low, high, -(-(high - low) // -(-(high - low) // CHUNK)))
+    ]
+    known = set(starting)
+    return [
+        Cut(begin, end, begin in known)
+        for begin, end in zip(begins, [*begins[1:], length], strict=True)
+    ]
+
+
+def run_pools(
+    pools: Pools,
+    state: Tensor,
+    drive: Tensor,
+    starts: Tensor | None,
+    start_states: Tensor | None,
+    cuts: Sequence[Cut],
+    clear_at: Callable[[int], bool] = lambda step: False,
+    into: Tensor | None = None,
+) -> Iterator[tuple[Cut, Tensor]]:
+    """Run the pools chunk by chunk.
+
+    **Arguments:**
+
+    - `pools`: rates and wiring.
+    - `state`: the k pools before the first step, of shape `(k, batch, size)`.
+    - `drive`: what feeds the pools, of shape `(time, batch, size)`.
+    - `starts`: where sequences start, of shape `(time, batch)`, or None.
+    - `start_states`: the pools with which they start, of shape `(time, k, batch, size)`, or None:
+      empty pools.
+    - `cuts`: from `cut_time`.
+    - `clear_at`: whether all pools are cleared at a step.
+    - `into`: where to write the pools, of shape `(1, time, batch, size)`. None, or more than one
+      pool: the same memory for all chunks, so that it stays in the caches.
+
+    **Returns:**
+
+    Each chunk, and its pools of shape `(k, steps, batch, size)`, which are valid until the next
+    chunk is asked for.
+    """
+    (k, batch, size), flat = state.shape, drive.reshape(drive.shape[0], -1)
+    width = batch * size
+    longest = max((cut.end - cut.begin for cut in cuts), default=0)
+    carried = state.reshape(k, width)
+    scratch = flat.new_empty(0 if k == 1 and into is not None else k * longest, width)
+    for cut in cuts:
+        if cut.starts:
+            assert starts is not None
+            carried = _start(carried.view(k, batch, size), starts, start_states, cut.begin)
+            carried = carried.view(k, width)
+        if clear_at(cut.begin):
+            carried = torch.zeros_like(carried)
+        steps = cut.end - cut.begin
+        table = make_table(pools, steps, drive.dtype, drive.device)
+        if k == 1 and into is not None:
+            chunk = into.view(-1, width)[cut.begin : cut.end]
+        else:
+            chunk = scratch[: k * steps]
+        torch.mm(table.responses, flat[cut.begin : cut.end], out=chunk)
+        chunk.addmm_(table.powers, carried)
+        carried = chunk.view(k, steps, width)[:, -1].clone()
+        yield cut, chunk.view(k, steps, batch, size)
+
+
+def _start(
+    carried: Tensor, starts: Tensor, start_states: Tensor | None, step: int
+) -> Tensor:
+    """The pools (k, batch, size) with which the step begins."""
+    mask = starts[step][None, :, None]
+    if start_states is None:
+        return carried.masked_fill(mask, 0.0)
+    return torch.where(mask, start_states[step], carried)
+
+
+def filter_pools(
+    pools: Pools,
+    state: Tensor,
+    drive: Tensor,
+    starts: Tensor | None = None,
+    start_states: Tensor | None = None,
+    block_every: int | None = None,
+) -> Tensor:
+    """All pools at all steps. Differentiable in `state` and `drive`, as often as wanted.
+
+    **Arguments:**
+
+    - `pools`: rates and wiring.
+    - `state`: the k pools before the first step, of shape `(k, batch, size)`.
+    - `drive`: what feeds the pools, of shape `(time, batch, size)`.
+    - `starts`: where sequences start, of shape `(time, batch)`, or None.
+    - `start_states`: the pools with which they start, of shape `(time, k, batch, size)`; they pass
+      no gradient. None: empty pools.
+    - `block_every`: stop gradients through the pools every `block_every` steps. None: never.
+
+    **Returns:**
+
+    The pools, of shape `(k, time, batch, size)`.
+    """
+    every = block_every or 0
+    return _Filter.apply(state, drive, starts, start_states, every, False, *_spread(pools))
+
+
+def take_last(state: Tensor, pools: Tensor, lengths: Tensor | None) -> Tensor:
+    """The pools after the last step of each sequence.
+
+    **Arguments:**
+
+    - `state`: the pools before the first step, of shape `(k, batch, size)`.
+    - `pools`: from `filter_pools`.
+    - `lengths`: the number of steps of each sequence, of shape `(batch,)`, or None: all.
+    """
+    if pools.shape[1] == 0:
+        return state
+    if lengths is None:
+        return pools[:, -1]
+    return pools[:, lengths - 1, torch.arange(len(lengths), device=pools.device)]
+
+
+def _spread(pools: Pools) -> tuple[list[float], str, float]:
+    """The pools as types that operators of PyTorch take."""
+    return list(pools.rates), pools.wiring, pools.scale
+
+
+def _gather(rates: Sequence[float], wiring: str, scale: float) -> Pools:
+    return Pools(tuple(rates), "chain" if wiring == "chain" else "parallel", scale)
+
+
+@torch.library.custom_op("longpass::filter", mutates_args=())
+def _filter(
+    state: Tensor,
+    drive: Tensor,
+    starts: Tensor | None,
+    start_states: Tensor | None,
+    block_every: int,
+    clears: bool,
+    rates: Sequence[float],
+    wiring: str,
+    scale: float,
+) -> Tensor:
+    """The pools (k, time, batch, size); with `clears`, what blocks gradients clears pools."""
+    every = block_every if clears else 0
+    length = drive.shape[0]
+    out = drive.new_empty(len(rates), *drive.shape)
+    cuts = cut_time(length, starts, range(every, length, every) if every else ())
+    pools = _gather(rates, wiring, scale)
+    run = run_pools(
+        pools, state, drive, starts, start_states, cuts, lambda step: _blocks(step, every), out
+    )
+    for cut, chunk in run:
+        if len(rates) > 1:
+            out[:, cut.begin : cut.end] = chunk
+    return out
+
+
+@torch.library.custom_op("longpass::filter_transposed", mutates_args=())
+def _filter_transposed(
+    grads: Tensor,
+    starts: Tensor | None,
+    block_every: int,
+    rates: Sequence[float],
+    wiring: str,
+    scale: float,
+) -> tuple[Tensor, Tensor]:
+    """(Gradient in the state, gradient in the drive) from gradients (k, time, batch, size)."""
+    k, length, batch, size = grads.shape
+    width = batch * size
+    flat = grads.reshape(k, length, width)
+    drive = grads.new_empty(length, batch, size)
+    carried = grads.new_zeros(k, width)
+    pools = _gather(rates, wiring, scale)
+    others = range(block_every, length, block_every) if block_every else ()
+    for cut in reversed(cut_time(length, starts, others)):
+        steps = cut.end - cut.begin
+        table = make_table(pools, steps, grads.dtype, grads.device)
+        chunk = flat[:, cut.begin : cut.end].reshape(k * steps, width)
+        here = drive.view(length, width)[cut.begin : cut.end]
+        torch.mm(table.responses.T, chunk, out=here)
+        here.addmm_(table.responses[steps - 1 :: steps].T, carried)
+        carried = torch.addmm(
+            table.powers.T @ chunk, table.powers[steps - 1 :: steps].T, carried
+        )
+        if cut.starts:
+            assert starts is not None
+            carried = carried.view(k, batch, size)
+            carried = carried.masked_fill(starts[cut.begin][None, :, None], 0.0).view(k, width)
+        if _blocks(cut.begin, block_every):
+            carried = torch.zeros_like(carried)
+    return carried.reshape(k, batch, size), drive
+
+
+def _blocks(step: int, every: int) -> bool:
+    """Whether gradients are stopped at a step. The first state is the caller's."""
+    return every > 0 and step > 0 and step % every == 0
+
+
+@_filter.register_fake
+def _(state, drive, starts, start_states, block_every, clears, rates, wiring, scale):
+    return drive.new_empty(len(rates), *drive.shape)
+
+
+@_filter_transposed.register_fake
+def _(grads, starts, block_every, rates, wiring, scale):
+    return grads.new_empty(grads.shape[:1] + grads.shape[2:]), grads.new_empty(grads.shape[1:])
+
+
+for _operator in (_filter, _filter_transposed):
+    finish_operator(_operator)
+
+
+class _Filter(torch.autograd.Function):
+    """The pools from (state, drive): the transposed operator is its derivative."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(state, drive, starts, start_states, block_every, clears, rates, wiring, scale):
+        return _filter(
+            state, drive, starts, start_states, block_every, clears, rates, wiring, scale
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        _, _, starts, _, block_every, _, *pools = inputs
+        ctx.save_for_backward(starts)
+        ctx.block_every, ctx.pools = block_every, pools
+
+    @staticmethod
+    def backward(ctx: Any, grads: Tensor) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (starts,) = ctx.saved_tensors
+        # The compiler takes no derivative of a derivative, and knows operators only.
+        pull = _filter_transposed if torch.compiler.is_compiling() else _FilterTransposed.apply
+        state, drive = pull(grads, starts, ctx.block_every, *ctx.pools)
+        return state, drive, *(None,) * 7
+
+
+class _FilterTransposed(torch.autograd.Function):
+    """Gradients in (state, drive) from those in the pools: the operator is its derivative."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(grads, starts, block_every, rates, wiring, scale):
+        return _filter_transposed(grads, starts, block_every, rates, wiring, scale)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        _, starts, block_every, *pools = inputs
+        ctx.save_for_backward(starts)
+        ctx.block_every, ctx.pools = block_every, pools
+
+    @staticmethod
+    def backward(ctx: Any, state: Tensor, drive: Tensor) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (starts,) = ctx.saved_tensors
+        grads = _Filter.apply(state, drive, starts, None, ctx.block_every, True, *ctx.pools)
+        return grads, *(None,) * 5
