@@ -41,7 +41,7 @@ def write_weights(path: str | Path, file: WeightFile) -> None:
     _checks.one_of("dtype", file.arguments["dtype"], DTYPES)
     arrays = {name: np.ascontiguousarray(array) for name, array in file.arrays.items()}
     described = {"kind": file.kind, "arguments": file.arguments, "version": file.version}
-    save_file(arrays, path, metadata={"longpass": json.dumps(described)})
+    save_file(arrays, path, metadata={"longpass": json.dumps(described, sort_keys=True)})
 
 
 def read_weights(path: str | Path) -> WeightFile:

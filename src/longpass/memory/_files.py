@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from longpass._weight_files import WeightFile, choose_activation, read_weights, write_weights
 from longpass.memory._abstract import AbstractMemory
@@ -82,7 +81,7 @@ def load(path: str | Path, *, activation: Activation | None = None) -> AbstractM
     return _replace_arrays(memory, file.arrays)
 
 
-def _name_arrays(memory: AbstractMemory) -> dict[str, Array]:
+def _name_arrays(memory: AbstractMemory) -> dict[str, Any]:
     """The arrays of a memory under the names that they have in files."""
     if isinstance(memory, PooledMemory):
         read = {f"reader.{name}": getattr(memory.reader, name) for name in _READER}

@@ -76,11 +76,11 @@ class PooledSequence(Pooled):
             pools = filter_pools(
                 self.pools(0, live), state[:live], drive, starts, begins, block_every
             )
-            views.append(reader.view(pools.flatten(1, 2)).view(length, batch, -1))
+            views += reader.view(pools.flatten(1, 2)).view(live, length, batch, self.viewport_size)
             last.append(take_last(state[:live], pools, lengths))
             fed = pools[-1] if self._wiring == "chain" else drive
         if live < self.num_pools:
-            after, view = read_frozen(
+            after, more = read_frozen(
                 self.pools(live),
                 state[live:],
                 fed,
@@ -90,7 +90,7 @@ class PooledSequence(Pooled):
                 lengths=lengths,
                 normalise=reader.normalise,
             )
-            views.append(view)
+            views += more
             last.append(after)
         return reader.summarise(x, views), torch.cat(last)
 

@@ -49,6 +49,8 @@ def cut_time(length: int, starts: Tensor | None, others: Iterable[int] = ()) -> 
     starting: list[int] = []
     if starts is not None:
         starting = starts.any(dim=1).nonzero().flatten().tolist()
+    if not length:
+        return []
     edges = sorted({0, length, *starting, *(step for step in others if step < length)})
     begins = [
         begin
@@ -92,38 +94,40 @@ def run_pools(
     Each chunk, and its pools of shape `(k, steps, batch, size)`, which are valid until the next
     chunk is asked for.
     """
-    (k, batch, size), flat = state.shape, drive.reshape(drive.shape[0], -1)
+    k, batch, size = state.shape
     width = batch * size
+    flat = drive.reshape(-1, width)
     longest = max((cut.end - cut.begin for cut in cuts), default=0)
-    carried = state.reshape(k, width)
+    # What a chunk is computed from: the pools that enter it, then its inputs.
+    rows = flat.new_empty(k + longest, width)
+    carried = rows[:k].view(k, batch, size)
+    carried.copy_(state)
     scratch = flat.new_empty(0 if k == 1 and into is not None else k * longest, width)
     for cut in cuts:
         if cut.starts:
             assert starts is not None
-            carried = _start(carried.view(k, batch, size), starts, start_states, cut.begin)
-            carried = carried.view(k, width)
+            _start(carried, starts[cut.begin], start_states, cut.begin)
         if clear_at(cut.begin):
-            carried = torch.zeros_like(carried)
+            carried.zero_()
         steps = cut.end - cut.begin
-        table = make_table(pools, steps, drive.dtype, drive.device)
         if k == 1 and into is not None:
             chunk = into.view(-1, width)[cut.begin : cut.end]
         else:
             chunk = scratch[: k * steps]
-        torch.mm(table.responses, flat[cut.begin : cut.end], out=chunk)
-        chunk.addmm_(table.powers, carried)
-        carried = chunk.view(k, steps, width)[:, -1].clone()
+        rows[k : k + steps] = flat[cut.begin : cut.end]
+        table = make_table(pools, steps, drive.dtype, drive.device)
+        torch.mm(table, rows[: k + steps], out=chunk)
+        rows[:k] = chunk.view(k, steps, width)[:, -1]
         yield cut, chunk.view(k, steps, batch, size)
 
 
-def _start(
-    carried: Tensor, starts: Tensor, start_states: Tensor | None, step: int
-) -> Tensor:
-    """The pools (k, batch, size) with which the step begins."""
-    mask = starts[step][None, :, None]
+def _start(carried: Tensor, start: Tensor, start_states: Tensor | None, step: int) -> None:
+    """Replace the pools (k, batch, size) of the sequences that start."""
+    mask = start[None, :, None]
     if start_states is None:
-        return carried.masked_fill(mask, 0.0)
-    return torch.where(mask, start_states[step], carried)
+        carried.masked_fill_(mask, 0.0)
+    else:
+        carried.copy_(torch.where(mask, start_states[step], carried))
 
 
 def filter_pools(
@@ -175,7 +179,8 @@ def _spread(pools: Pools) -> tuple[list[float], str, float]:
     return list(pools.rates), pools.wiring, pools.scale
 
 
-def _gather(rates: Sequence[float], wiring: str, scale: float) -> Pools:
+def gather_pools(rates: Sequence[float], wiring: str, scale: float) -> Pools:
+    """The pools from the types that operators of PyTorch take."""
     return Pools(tuple(rates), "chain" if wiring == "chain" else "parallel", scale)
 
 
@@ -196,7 +201,7 @@ def _filter(
     length = drive.shape[0]
     out = drive.new_empty(len(rates), *drive.shape)
     cuts = cut_time(length, starts, range(every, length, every) if every else ())
-    pools = _gather(rates, wiring, scale)
+    pools = gather_pools(rates, wiring, scale)
     run = run_pools(
         pools, state, drive, starts, start_states, cuts, lambda step: _blocks(step, every), out
     )
@@ -219,27 +224,24 @@ def _filter_transposed(
     k, length, batch, size = grads.shape
     width = batch * size
     flat = grads.reshape(k, length, width)
-    drive = grads.new_empty(length, batch, size)
+    drive = grads.new_empty(length, width)
     carried = grads.new_zeros(k, width)
-    pools = _gather(rates, wiring, scale)
+    pools = gather_pools(rates, wiring, scale)
     others = range(block_every, length, block_every) if block_every else ()
     for cut in reversed(cut_time(length, starts, others)):
         steps = cut.end - cut.begin
         table = make_table(pools, steps, grads.dtype, grads.device)
         chunk = flat[:, cut.begin : cut.end].reshape(k * steps, width)
-        here = drive.view(length, width)[cut.begin : cut.end]
-        torch.mm(table.responses.T, chunk, out=here)
-        here.addmm_(table.responses[steps - 1 :: steps].T, carried)
-        carried = torch.addmm(
-            table.powers.T @ chunk, table.powers[steps - 1 :: steps].T, carried
-        )
+        # The pools that leave the chunk are those of its last step.
+        rows = torch.addmm(table.T @ chunk, table[steps - 1 :: steps].T, carried)
+        drive[cut.begin : cut.end] = rows[k:]
+        carried = rows[:k]
         if cut.starts:
             assert starts is not None
-            carried = carried.view(k, batch, size)
-            carried = carried.masked_fill(starts[cut.begin][None, :, None], 0.0).view(k, width)
+            carried.view(k, batch, size).masked_fill_(starts[cut.begin][None, :, None], 0.0)
         if _blocks(cut.begin, block_every):
-            carried = torch.zeros_like(carried)
-    return carried.reshape(k, batch, size), drive
+            carried.zero_()
+    return carried.reshape(k, batch, size).clone(), drive.view(length, batch, size)
 
 
 def _blocks(step: int, every: int) -> bool:

@@ -1,18 +1,26 @@
 """Reading pools that pass no gradient, without keeping them.
 
-Only the viewports learn here. Their gradient needs the pools, so the backward pass runs the pools
-again, chunk by chunk, while each chunk is in the caches. What is kept are the operator's inputs.
+Only the viewports learn here. Two exact forms, which keep nothing but the operator's inputs:
+
+- *by views*: viewports and filters are both linear, so they commute. Inputs pass the viewports
+  first, from `size` down to `viewport` numbers, and the impulse table afterwards. Pools are computed
+  only where chunks meet. For unrolls without starts, of pools that are not normalised.
+- *by pools*: pools are run chunk by chunk and read while they are in the caches; the backward pass
+  runs them again.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from longpass.torch._filters import cut_time, run_pools
+from longpass.torch._filters import cut_time, gather_pools, run_pools
 from longpass.torch._operators import finish_operator
-from longpass.torch._tables import Pools
+from longpass.torch._tables import Pools, make_table
+
+# Steps per chunk of the form by views, measured on two CPU cores.
+CHUNK = 32
 
 
 def read_frozen(
@@ -42,7 +50,7 @@ def read_frozen(
     **Returns:**
 
     The pools after the last step of each sequence, of shape `(k, batch, size)`, and what the
-    viewports make of them, of shape `(time, batch, k * viewport)`.
+    viewports make of them, of shape `(k, time, batch, viewport)`.
     """
     rest = (starts, start_states, lengths, normalise, list(pools.rates), pools.wiring, pools.scale)
     return _Read.apply(state.detach(), drive.detach(), viewports, *rest)
@@ -68,25 +76,28 @@ def _read(
     wiring: str,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
-    (length, batch, size), (k, width, _) = drive.shape, viewports.shape
-    views = drive.new_empty(length * batch, k, width)
+    pools = gather_pools(rates, wiring, scale)
+    length, batch, size = drive.shape
+    if length and starts is None and lengths is None and not normalise:
+        rows = _split_into_rows(pools, state, drive)
+        return rows.last, _view_rows(rows, viewports, length)
+    k, width, _ = viewports.shape
+    views = drive.new_empty(k, length, batch, width)
     last = state.clone()
     ends: dict[int, Tensor] = {}
     if lengths is not None:
         ends = {end: lengths == end for end in set(lengths.tolist())}
-    pools = Pools(tuple(rates), "chain" if wiring == "chain" else "parallel", scale)
     cuts = cut_time(length, starts, ends)
-    columns = viewports.transpose(1, 2)
     for cut, chunk in run_pools(pools, state, drive, starts, start_states, cuts):
         seen = normalise_pools(chunk) if normalise else chunk
-        view = torch.bmm(seen.view(k, -1, size), columns)
-        views[cut.begin * batch : cut.end * batch] = view.transpose(0, 1)
+        view = torch.bmm(seen.view(k, -1, size), viewports.transpose(1, 2))
+        views[:, cut.begin : cut.end] = view.view(k, -1, batch, width)
         if lengths is None and cut.end == length:
             last.copy_(chunk[:, -1])
         elif cut.end in ends:
             mask = ends[cut.end]
             last[:, mask] = chunk[:, -1, mask]
-    return last, views.view(length, batch, k * width)
+    return last, views
 
 
 @torch.library.custom_op("longpass::read_transposed", mutates_args=())
@@ -101,28 +112,88 @@ def _read_transposed(
     wiring: str,
     scale: float,
 ) -> Tensor:
-    """The gradient in the viewports (k, viewport, size), from gradients (time, batch, views)."""
-    (length, batch, size), k = drive.shape, len(rates)
-    flat = grads.reshape(length * batch, k, -1)
-    out = drive.new_zeros(k, flat.shape[-1], size)
-    pools = Pools(tuple(rates), "chain" if wiring == "chain" else "parallel", scale)
-    cuts = cut_time(length, starts)
-    for cut, chunk in run_pools(pools, state, drive, starts, start_states, cuts):
+    """The gradient in the viewports (k, viewport, size), from that in the views."""
+    pools = gather_pools(rates, wiring, scale)
+    k, length, batch, width = grads.shape
+    size = drive.shape[-1]
+    if length and starts is None and not normalise:
+        return _pull_views(_split_into_rows(pools, state, drive), grads)
+    out = drive.new_zeros(k, width, size)
+    for cut, chunk in run_pools(
+        pools, state, drive, starts, start_states, cut_time(length, starts)
+    ):
         seen = normalise_pools(chunk) if normalise else chunk
-        here = flat[cut.begin * batch : cut.end * batch].permute(1, 2, 0)
+        here = grads[:, cut.begin : cut.end].reshape(k, -1, width).transpose(1, 2)
         out.baddbmm_(here, seen.view(k, -1, size))
     return out
 
 
+class _Rows(NamedTuple):
+    """An unroll split into q chunks of C steps, the last one padded with zeros."""
+
+    rows: Tensor
+    """What each chunk is computed from, of shape (q, k + C, batch, size): pools, then inputs."""
+    weights: Tensor
+    """The weight of each row in each pool at each step, of shape (k, 1, C, k + C)."""
+    last: Tensor
+    """The pools after the last step, of shape (k, batch, size)."""
+
+
+def _split_into_rows(pools: Pools, state: Tensor, drive: Tensor) -> _Rows:
+    """Split an unroll into chunks and compute the pools that enter each."""
+    length, batch, size = drive.shape
+    k, width = len(pools.rates), batch * size
+    count = -(-length // CHUNK)
+    steps = -(-length // count)
+    table = make_table(pools, steps, drive.dtype, drive.device)
+    weights = table.view(k, steps, k + steps)
+    rows = drive.new_empty(count, k + steps, width)
+    flat = drive.reshape(length, width)
+    entering = state.reshape(k, width)
+    for place in range(count):
+        here = flat[place * steps : (place + 1) * steps]
+        real = len(here)
+        chunk = rows[place]
+        chunk[:k] = entering
+        chunk[k : k + real] = here
+        chunk[k + real :] = 0.0
+        entering = weights[:, real - 1] @ chunk
+    return _Rows(
+        rows.view(count, k + steps, batch, size), weights[:, None], entering.view_as(state)
+    )
+
+
+def _view_rows(rows: _Rows, viewports: Tensor, length: int) -> Tensor:
+    """The views (k, time, batch, viewport)."""
+    (count, height, batch, size), (k, width, _) = rows.rows.shape, viewports.shape
+    # One product for all viewports, and then one pool after the other: each is too narrow alone.
+    seen = rows.rows.view(-1, size) @ viewports.reshape(-1, size).T
+    seen = seen.view(-1, k, width).transpose(0, 1).reshape(k, count, height, batch * width)
+    views = torch.matmul(rows.weights, seen).view(k, -1, batch, width)
+    return views[:, :length].contiguous()
+
+
+def _pull_views(rows: _Rows, grads: Tensor) -> Tensor:
+    """The gradient in the viewports (k, viewport, size)."""
+    (count, _, batch, size), (k, length, _, width) = rows.rows.shape, grads.shape
+    steps = rows.weights.shape[2]
+    if length < count * steps:
+        grads = torch.nn.functional.pad(grads, (0, 0, 0, 0, 0, count * steps - length))
+    each = grads.reshape(k, count, steps, batch * width)
+    seen = torch.matmul(rows.weights.transpose(2, 3), each)
+    seen = seen.view(k, -1, width).transpose(0, 1).reshape(-1, k * width)
+    return (seen.T @ rows.rows.view(-1, size)).view(k, width, size)
+
+
 @_read.register_fake
 def _(state, drive, viewports, *rest):
-    views = drive.new_empty(*drive.shape[:2], viewports.shape[0] * viewports.shape[1])
+    views = drive.new_empty(viewports.shape[0], *drive.shape[:2], viewports.shape[1])
     return torch.empty_like(state), views
 
 
 @_read_transposed.register_fake
 def _(grads, state, drive, starts, start_states, normalise, rates, wiring, scale):
-    return drive.new_empty(len(rates), grads.shape[-1] // len(rates), drive.shape[-1])
+    return drive.new_empty(grads.shape[0], grads.shape[-1], drive.shape[-1])
 
 
 for _operator in (_read, _read_transposed):

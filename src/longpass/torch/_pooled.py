@@ -209,7 +209,8 @@ class Pooled(nn.Module):
         live = self.gradient_pools
         if live < count and torch.is_grad_enabled():
             pools = torch.cat([pools[:live], pools[live:].detach()])
-        return self.reader.summarise(x, [self.reader.view(pools)]), pools
+        views = self.reader.view(pools).transpose(0, 1).flatten(1)
+        return self.reader.summarise(x, [views]), pools
 
     def _make_buffers(self) -> None:
         """The matrices of one step, p_t = carry p_{t-1} + feed u_t, rounded once."""

@@ -73,19 +73,19 @@ class Reader(nn.Module):
 
         **Returns:**
 
-        Of shape `(steps, n * viewport)`.
+        Of shape `(n, steps, viewport)`.
         """
         if self.normalise:
             pools = normalise_pools(pools)
         count = pools.shape[0]
         if count == 1:
-            return F.linear(pools[0], self.viewports[0])
-        views = torch.bmm(pools, self.viewports[:count].transpose(1, 2))
-        return views.transpose(0, 1).flatten(1)
+            return F.linear(pools[0], self.viewports[0]).unsqueeze(0)
+        return torch.bmm(pools, self.viewports[:count].transpose(1, 2))
 
     def summarise(self, x: Tensor, views: list[Tensor]) -> Tensor:
         """The output, from the input (..., input_size) and the views (..., _) of all pools."""
         if self.input_viewport is not None:
             views = [F.linear(x, self.input_viewport), *views]
-        seen = self.activation(torch.cat(views, dim=-1) + self.viewport_bias)
+        # The sum may take the place of what is added: nothing else needs it.
+        seen = self.activation(torch.cat(views, dim=-1).add_(self.viewport_bias))
         return self.activation(F.linear(seen, self.summariser, self.summary_bias))

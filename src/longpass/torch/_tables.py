@@ -19,15 +19,6 @@ class Pools(NamedTuple):
     """Inputs are multiplied by it. 1 / a_1 if a learned matrix takes the place of a_1."""
 
 
-class Table(NamedTuple):
-    """The pools at each of n steps, pool by pool, from what entered the first step and n inputs."""
-
-    powers: Tensor
-    """Of shape (k n, k): times the k pools before the first step."""
-    responses: Tensor
-    """Of shape (k n, n): times the n inputs."""
-
-
 def make_matrices(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
     """(A, c) of p_t = A p_{t-1} + c h_t, of shapes (k, k) and (k,), in double precision."""
     A, c = transition(pools.rates, pools.wiring)
@@ -35,21 +26,22 @@ def make_matrices(pools: Pools) -> tuple[np.ndarray, np.ndarray]:
 
 
 @functools.lru_cache(maxsize=256)
-def make_table(pools: Pools, steps: int, dtype: torch.dtype, device: torch.device) -> Table:
-    """The table of `steps` steps."""
+def make_table(pools: Pools, steps: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """What the k pools hold at each of n steps.
+
+    **Returns:**
+
+    A matrix of shape `(k n, k + n)`, pool by pool: times the k pools before the first step and the
+    n inputs, it is the pools at every step.
+    """
     A, c = make_matrices(pools)
     k = len(c)
-    powers, responses = np.zeros((k, steps, k)), np.zeros((k, steps, steps))
+    table = np.zeros((k, steps, k + steps))
     power = np.eye(k)
     for t in range(steps):
         for s in range(steps - t):
-            responses[:, s + t, s] = power @ c
-        powers[:, t] = power = A @ power
+            table[:, s + t, k + s] = power @ c
+        table[:, t, :k] = power = A @ power
     # A table that was made for inference must also do for training.
     with torch.inference_mode(False):
-        return Table(
-            *(
-                torch.tensor(array.reshape(k * steps, -1), dtype=dtype, device=device)
-                for array in (powers, responses)
-            )
-        )
+        return torch.tensor(table.reshape(k * steps, -1), dtype=dtype, device=device)
