@@ -76,7 +76,8 @@ class PooledSequence(Pooled):
             pools = filter_pools(
                 self.pools(0, live), state[:live], drive, starts, begins, block_every
             )
-            views += reader.view(pools.flatten(1, 2)).view(live, length, batch, self.viewport_size)
+            view = reader.view(pools.flatten(1, 2))
+            views.extend(view.view(live, length, batch, self.viewport_size).unbind())
             last.append(take_last(state[:live], pools, lengths))
             fed = pools[-1] if self._wiring == "chain" else drive
         if live < self.num_pools:
@@ -90,7 +91,7 @@ class PooledSequence(Pooled):
                 lengths=lengths,
                 normalise=reader.normalise,
             )
-            views += more
+            views.extend(more.unbind())
             last.append(after)
         return reader.summarise(x, views), torch.cat(last)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from longpass.torch._operators import finish_operator
+from longpass.torch._operators import make_differentiable
 from longpass.torch._tables import Pools, make_table
 
 # The most steps per chunk, measured on two CPU cores.
@@ -155,7 +155,7 @@ def filter_pools(
     The pools, of shape `(k, time, batch, size)`.
     """
     every = block_every or 0
-    return _Filter.apply(state, drive, starts, start_states, every, False, *_spread(pools))
+    return _apply(state, drive, starts, start_states, every, False, *_spread(pools))
 
 
 def take_last(state: Tensor, pools: Tensor, lengths: Tensor | None) -> Tensor:
@@ -259,53 +259,28 @@ def _(grads, starts, block_every, rates, wiring, scale):
     return grads.new_empty(grads.shape[:1] + grads.shape[2:]), grads.new_empty(grads.shape[1:])
 
 
-for _operator in (_filter, _filter_transposed):
-    finish_operator(_operator)
+def _keep(ctx: Any, inputs: tuple, output: Any) -> None:
+    _, _, starts, _, block_every, _, *pools = inputs
+    ctx.save_for_backward(starts)
+    ctx.block_every, ctx.pools = block_every, pools
 
 
-class _Filter(torch.autograd.Function):
-    """The pools from (state, drive): the transposed operator is its derivative."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(state, drive, starts, start_states, block_every, clears, rates, wiring, scale):
-        return _filter(
-            state, drive, starts, start_states, block_every, clears, rates, wiring, scale
-        )
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        _, _, starts, _, block_every, _, *pools = inputs
-        ctx.save_for_backward(starts)
-        ctx.block_every, ctx.pools = block_every, pools
-
-    @staticmethod
-    def backward(ctx: Any, grads: Tensor) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (starts,) = ctx.saved_tensors
-        # The compiler takes no derivative of a derivative, and knows operators only.
-        pull = _filter_transposed if torch.compiler.is_compiling() else _FilterTransposed.apply
-        state, drive = pull(grads, starts, ctx.block_every, *ctx.pools)
-        return state, drive, *(None,) * 7
+def _keep_transposed(ctx: Any, inputs: tuple, output: Any) -> None:
+    _, starts, block_every, *pools = inputs
+    ctx.save_for_backward(starts)
+    ctx.block_every, ctx.pools = block_every, pools
 
 
-class _FilterTransposed(torch.autograd.Function):
-    """Gradients in (state, drive) from those in the pools: the operator is its derivative."""
+def _pull(ctx: Any, grads: Tensor) -> tuple:
+    state, drive = _apply_transposed(grads, *ctx.saved_tensors, ctx.block_every, *ctx.pools)
+    return state, drive, *(None,) * 7
 
-    generate_vmap_rule = True
 
-    @staticmethod
-    def forward(grads, starts, block_every, rates, wiring, scale):
-        return _filter_transposed(grads, starts, block_every, rates, wiring, scale)
+def _pull_transposed(ctx: Any, state: Tensor, drive: Tensor) -> tuple:
+    grads = _apply(state, drive, *ctx.saved_tensors, None, ctx.block_every, True, *ctx.pools)
+    return grads, *(None,) * 5
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        _, starts, block_every, *pools = inputs
-        ctx.save_for_backward(starts)
-        ctx.block_every, ctx.pools = block_every, pools
 
-    @staticmethod
-    def backward(ctx: Any, state: Tensor, drive: Tensor) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (starts,) = ctx.saved_tensors
-        grads = _Filter.apply(state, drive, starts, None, ctx.block_every, True, *ctx.pools)
-        return grads, *(None,) * 5
+# Each is the derivative of the other.
+_apply = make_differentiable(_filter, _keep, _pull)
+_apply_transposed = make_differentiable(_filter_transposed, _keep_transposed, _pull_transposed)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from longpass.torch._filters import cut_time, gather_pools, run_pools
-from longpass.torch._operators import finish_operator
+from longpass.torch._operators import make_differentiable
 from longpass.torch._tables import Pools, make_table
 
 # Steps per chunk of the form by views, measured on two CPU cores.
@@ -53,7 +53,8 @@ def read_frozen(
     viewports make of them, of shape `(k, time, batch, viewport)`.
     """
     rest = (starts, start_states, lengths, normalise, list(pools.rates), pools.wiring, pools.scale)
-    return _Read.apply(state.detach(), drive.detach(), viewports, *rest)
+    last, views = _apply(state.detach(), drive.detach(), viewports, *rest)
+    return last.detach(), views
 
 
 def normalise_pools(pools: Tensor) -> Tensor:
@@ -196,49 +197,27 @@ def _(grads, state, drive, starts, start_states, normalise, rates, wiring, scale
     return drive.new_empty(grads.shape[0], grads.shape[-1], drive.shape[-1])
 
 
-for _operator in (_read, _read_transposed):
-    finish_operator(_operator)
+def _keep(ctx: Any, inputs: tuple, output: Any) -> None:
+    state, drive, _, starts, start_states, _, *ctx.rest = inputs
+    ctx.save_for_backward(state, drive, starts, start_states)
 
 
-class _Read(torch.autograd.Function):
-    """Views from viewports: the derivative runs the pools again."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(state, drive, viewports, starts, start_states, lengths, *rest):
-        return _read(state, drive, viewports, starts, start_states, lengths, *rest)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        state, drive, _, starts, start_states, _, *ctx.rest = inputs
-        ctx.save_for_backward(state, drive, starts, start_states)
-        ctx.mark_non_differentiable(output[0])
-
-    @staticmethod
-    def backward(ctx: Any, _: Any, grads: Tensor) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
-        # The compiler takes no derivative of a derivative, and knows operators only.
-        pull = _read_transposed if torch.compiler.is_compiling() else _ReadTransposed.apply
-        viewports = pull(grads, *ctx.saved_tensors, *ctx.rest)
-        return None, None, viewports, *(None,) * 7
+def _keep_transposed(ctx: Any, inputs: tuple, output: Any) -> None:
+    _, state, drive, starts, start_states, *ctx.rest = inputs
+    ctx.save_for_backward(state, drive, starts, start_states)
 
 
-class _ReadTransposed(torch.autograd.Function):
-    """The gradient in the viewports from that in the views: linear, so reading is its derivative."""
+def _pull(ctx: Any, _: Any, grads: Tensor) -> tuple:
+    viewports = _apply_transposed(grads, *ctx.saved_tensors, *ctx.rest)
+    return None, None, viewports, *(None,) * 7
 
-    generate_vmap_rule = True
 
-    @staticmethod
-    def forward(grads, state, drive, starts, start_states, *rest):
-        return _read_transposed(grads, state, drive, starts, start_states, *rest)
+def _pull_transposed(ctx: Any, viewports: Tensor) -> tuple:
+    state, drive, starts, start_states = ctx.saved_tensors
+    _, grads = _apply(state, drive, viewports, starts, start_states, None, *ctx.rest)
+    return grads, *(None,) * 8
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        _, state, drive, starts, start_states, *ctx.rest = inputs
-        ctx.save_for_backward(state, drive, starts, start_states)
 
-    @staticmethod
-    def backward(ctx: Any, viewports: Tensor) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
-        state, drive, starts, start_states = ctx.saved_tensors
-        _, grads = _Read.apply(state, drive, viewports, starts, start_states, None, *ctx.rest)
-        return grads, *(None,) * 8
+# Views are linear in viewports, so that each is the derivative of the other.
+_apply = make_differentiable(_read, _keep, _pull)
+_apply_transposed = make_differentiable(_read_transposed, _keep_transposed, _pull_transposed)
