@@ -134,9 +134,7 @@ def test_blocking_changes_no_output_and_cuts_gradients(name, with_starts):
     _, blocked = run(name, 4, given_starts)
     (outputs, _), (whole, _) = (differentiate(one, module, x, state) for one in (blocked, free))
     assert all(torch.equal(one, other) for one, other in zip(outputs, whole, strict=True))
-    assert_close(
-        differentiate(blocked, module, x, state), differentiate(by_hand, module, x, state)
-    )
+    assert_close(differentiate(blocked, module, x, state), differentiate(by_hand, module, x, state))
 
 
 @every_cell

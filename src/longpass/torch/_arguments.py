@@ -167,9 +167,7 @@ def cast_input(module: HasPools, input: Tensor) -> Tensor:
     return input
 
 
-def prepare_state(
-    module: HasPools, hx: HiddenState | None, batch: int | None, x: Tensor
-) -> Tensor:
+def prepare_state(module: HasPools, hx: HiddenState | None, batch: int | None, x: Tensor) -> Tensor:
     """The pools before the first step, of shape `(num_pools, batch, hidden_size)`.
 
     **Arguments:**

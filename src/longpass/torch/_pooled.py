@@ -150,9 +150,7 @@ class Pooled(nn.Module):
     def reset_parameters(self) -> None:
         """Draw new initial parameters: the matrix that writes is a_1 times a padded identity."""
         with torch.no_grad():
-            self.write.copy_(
-                self.rates[0] * torch.eye(*self.write.shape, device=self.write.device)
-            )
+            self.write.copy_(self.rates[0] * torch.eye(*self.write.shape, device=self.write.device))
         self.reader.reset_parameters()
 
     def flatten_parameters(self) -> None:

@@ -20,9 +20,7 @@ class PoolModule(nn.Module):
 
     _wiring: ClassVar[Wiring]
 
-    def __init__(
-        self, size: int, rates: Rates, *, batch_first: bool = False, state: State = "gru"
-    ):
+    def __init__(self, size: int, rates: Rates, *, batch_first: bool = False, state: State = "gru"):
         """**Arguments:**
 
         - `size`: width of the input and of every pool.
