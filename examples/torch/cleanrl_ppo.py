@@ -34,9 +34,7 @@ class Agent(nn.Module):
 def train(updates: int, delay: int = 60, seed: int = 0) -> float:
     """The mean reward of the last 100 answers, 1 if the agent always remembers."""
     torch.manual_seed(seed)
-    envs = gym.vector.SyncVectorEnv(
-        [lambda: Recall(delay)] * ENVS, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP
-    )
+    envs = gym.vector.SyncVectorEnv([lambda: Recall(delay)] * ENVS, autoreset_mode="SameStep")
     agent = Agent(3, 2)
     optimizer = torch.optim.Adam(agent.parameters(), lr=1e-3)
     size = (agent.lstm.num_layers, ENVS, agent.lstm.hidden_size)
@@ -45,8 +43,8 @@ def train(updates: int, delay: int = 60, seed: int = 0) -> float:
     answers: list[float] = []
     for _ in range(updates):
         first = state
-        frames, dones = torch.zeros(STEPS, ENVS, 3), torch.zeros(STEPS + 1, ENVS)
-        actions, logs, values, rewards = (torch.zeros(STEPS + 1, ENVS) for _ in range(4))
+        frames = torch.zeros(STEPS, ENVS, 3)
+        dones, actions, logs, values, rewards = torch.zeros(5, STEPS + 1, ENVS)
         for t in range(STEPS):
             frames[t], dones[t] = frame, done
             with torch.no_grad():
@@ -58,7 +56,7 @@ def train(updates: int, delay: int = 60, seed: int = 0) -> float:
             answers += np.asarray(reward)[ended].tolist()
         with torch.no_grad():
             values[STEPS], dones[STEPS] = agent(frame[None], state, done[None])[1][0], done
-        advantages = torch.zeros(STEPS + 1, ENVS)
+        advantages = torch.zeros_like(values)
         for t in reversed(range(STEPS)):
             goes_on = 1 - dones[t + 1]
             ahead = values[t + 1] + LAMBDA * advantages[t + 1]
@@ -69,9 +67,8 @@ def train(updates: int, delay: int = 60, seed: int = 0) -> float:
             ratio = (policy.log_prob(actions[:-1]) - logs[:-1]).exp()
             surrogate = torch.min(gain * ratio, gain * ratio.clamp(1 - CLIP, 1 + CLIP)).mean()
             error = (value - (advantages + values)[:-1]).square().mean()
-            loss = 0.5 * error - surrogate - 0.01 * policy.entropy().mean()
             optimizer.zero_grad()
-            loss.backward()
+            (0.5 * error - surrogate - 0.01 * policy.entropy().mean()).backward()
             optimizer.step()
     return float(np.mean(answers[-100:])) if answers else 0.0
 

@@ -23,9 +23,8 @@ class ConcreteRLModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value on top of one `Concrete`. `max_seq_len` is the length of gradients."""
 
     def setup(self) -> None:
-        self.core = Concrete(
-            self.observation_space.shape[0], 64, normalise="layer", batch_first=True
-        )
+        width = self.observation_space.shape[0]
+        self.core = Concrete(width, 64, normalise="layer", batch_first=True)
         self.policy = nn.Linear(64, int(self.action_space.n))
         self.value = nn.Linear(64, 1)
 

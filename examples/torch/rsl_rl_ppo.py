@@ -20,7 +20,8 @@ class ConcreteModel(RNNModel):
 
     def __init__(self, *args, rnn_hidden_dim: int = 64, rnn_num_layers: int = 8, **options):
         super().__init__(*args, rnn_type="gru", rnn_hidden_dim=rnn_hidden_dim, **options)
-        self.rnn.rnn = Concrete(self.obs_dim, rnn_hidden_dim, rnn_num_layers, normalise="layer")
+        core = Concrete(self.obs_dim, rnn_hidden_dim, rnn_num_layers, normalise="layer")
+        self.rnn.rnn = core  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Recall(VecEnv):

@@ -82,7 +82,7 @@ def test_a_pair_is_a_pair():
         module(X, torch.zeros(8, 2, 6))
     with pytest.raises(ValueError, match=r"hx has shape \(8, 2, 6\): it must be \(4, 2, 6\)"):
         module(X, (torch.zeros(8, 2, 6),) * 2)
-    with pytest.raises(TypeError, match="start_states has 1 tensors: .* it must have 2"):
+    with pytest.raises(TypeError, match=r"start_states has 1 tensors: .* it must have 2"):
         module(X, starts=STARTS, start_states=torch.zeros(7, 2, 8, 6))
 
 
@@ -113,5 +113,5 @@ def test_arguments_of_pools(kind):
         kind(3, [0.5, 0.2, 0.1], state="lstm")
     with pytest.raises(ValueError, match="input has shape"):
         kind(3, [0.5])(X)
-    with pytest.raises(TypeError, match="hx has dtype torch.float32: it must be torch.float64"):
+    with pytest.raises(TypeError, match=r"hx has dtype torch.float32: it must be torch.float64"):
         kind(5, [0.5])(X.double(), torch.zeros(1, 2, 5))

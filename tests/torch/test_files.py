@@ -78,7 +78,7 @@ def test_an_activation_without_a_shared_name_must_be_given(tmp_path):
     module = longpass.torch.Concrete(3, 4, activation=torch.nn.functional.gelu)
     longpass.torch.save(module, tmp_path / "file")
     for load in (longpass.torch.load, longpass.memory.load):
-        with pytest.raises(ValueError, match="activation is None: .* it must be given"):
+        with pytest.raises(ValueError, match=r"activation is None: .* it must be given"):
             load(tmp_path / "file")
     again = longpass.torch.load(tmp_path / "file", activation=torch.nn.functional.gelu)
     assert_close(again(torch.ones(9, 2, 3))[0], module(torch.ones(9, 2, 3))[0], 0.0)
@@ -87,7 +87,7 @@ def test_an_activation_without_a_shared_name_must_be_given(tmp_path):
 def test_what_cannot_be_saved_or_loaded(tmp_path):
     path = tmp_path / "file"
     linked = longpass.memory.PoolChain(3, [0.5, 0.2], link=longpass.memory.Gate(3, 2))
-    with pytest.raises(ValueError, match="link is .*: it must be None"):
+    with pytest.raises(ValueError, match=r"link is .*: it must be None"):
         longpass.memory.save(linked, path)
     with pytest.raises(TypeError, match="module is a Linear: it must be one of Concrete"):
         longpass.torch.save(torch.nn.Linear(2, 2), path)
@@ -106,7 +106,7 @@ def test_double_precision_is_not_lost(tmp_path):
     longpass.memory.save(build_jax("concrete"), tmp_path / "file")
     jax.config.update("jax_enable_x64", False)
     try:
-        with pytest.raises(ValueError, match="dtype is float64 in .*: .* jax_enable_x64"):
+        with pytest.raises(ValueError, match=r"dtype is float64 in .*: .* jax_enable_x64"):
             longpass.memory.load(tmp_path / "file")
     finally:
         jax.config.update("jax_enable_x64", True)

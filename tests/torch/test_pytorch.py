@@ -1,4 +1,4 @@
-"""Modules keep what PyTorch expects of a module: derivatives, copies, precision, compiling, export."""
+"""What PyTorch expects of a module: derivatives, copies, precision, compiling and export."""
 
 import copy
 import subprocess

@@ -1,5 +1,7 @@
 """`ConcretePolicy` keeps what RecurrentPPO expects, and handles starts as its LSTM's loop does."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -43,11 +45,11 @@ def make(**policy):
 
 
 def test_starts_in_one_call_are_the_loop_over_time():
-    policy = make().policy
+    core: Any = make().policy.lstm_actor
     features = torch.randn(3 * 20, 4)
-    states = tuple(torch.randn(2, 3, 8) for _ in range(2))
+    states = (torch.randn(2, 3, 8), torch.randn(2, 3, 8))
     starts = (torch.rand(60) < 0.2).float()
-    args = (features, states, starts, policy.lstm_actor)
+    args = (features, states, starts, core)
     ours, last = ConcretePolicy._process_sequence(*args)
     theirs, last_theirs = RecurrentActorCriticPolicy._process_sequence(*args)
     torch.testing.assert_close(ours, theirs)
@@ -67,12 +69,11 @@ def test_learning_changes_every_weight(options, tmp_path):
     model = make(**options)
     before = {name: weight.clone() for name, weight in model.policy.named_parameters()}
     model.learn(32)
-    still = [
-        name for name, w in model.policy.named_parameters() if torch.equal(w, before[name])
-    ]
+    still = [name for name, w in model.policy.named_parameters() if torch.equal(w, before[name])]
     assert not still
     model.save(tmp_path / "model")
     again = RecurrentPPO.load(tmp_path / "model")
     action, state = again.predict(np.zeros(4, np.float32), deterministic=True)
+    assert state is not None
     assert state[0].shape == state[1].shape == (2, 1, 8)
     assert action == model.predict(np.zeros(4, np.float32), deterministic=True)[0]

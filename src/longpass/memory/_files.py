@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from longpass._json import JsonObject
 from longpass._weight_files import WeightFile, choose_activation, read_weights, write_weights
 from longpass.memory._abstract import AbstractMemory
 from longpass.memory._concrete import Concrete, Parallel, PooledMemory
@@ -43,6 +44,7 @@ def save(memory: AbstractMemory, path: str | Path) -> None:
         raise TypeError(f"memory is a {kind}: it must be one of {', '.join(_CLASSES)}")
     if isinstance(memory, PooledMemory | AbstractPools) and memory.link is not None:
         raise ValueError(f"link is {memory.link}: it must be None in a memory that is saved")
+    arguments: JsonObject
     if isinstance(memory, PooledMemory):
         arguments = {name: getattr(memory, name) for name in _OPTIONS}
         names = {function: name for name, function in ACTIVATIONS.items()}

@@ -1,4 +1,4 @@
-"""The LP-RNN of the paper, nicknamed Concrete, and its parallel control, over sequences and steps."""
+"""The LP-RNN of the paper, nicknamed Concrete, and its control: over sequences, and by steps."""
 
 from typing import Any, ClassVar
 

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from longpass._json import JsonObject
 from longpass._weight_files import WeightFile, choose_activation, read_weights, write_weights
 from longpass.torch._concrete import Concrete, Parallel
 from longpass.torch._pooled import Pooled
@@ -43,6 +44,7 @@ def save(module: nn.Module, path: str | Path) -> None:
     - `path`: the file, which is replaced if it exists.
     """
     kind = type(module).__name__.removesuffix("Cell")
+    arguments: JsonObject
     dtype = torch.float32
     if isinstance(module, Pooled):
         arguments = {name: getattr(module, name) for name in _OPTIONS}

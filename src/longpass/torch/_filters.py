@@ -12,6 +12,7 @@ the gradient of that is the operator again. So nothing has to be kept for the ba
 Both are operators of PyTorch (`torch.library`), which `torch.compile` does not look into.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ def cut_time(length: int, starts: Tensor | None, others: Iterable[int] = ()) -> 
     edges = sorted({0, length, *starting, *(step for step in others if step < length)})
     begins = [
         begin
-        for low, high in zip(edges, edges[1:], strict=False)
+        for low, high in itertools.pairwise(edges)
         for begin in range(low, high, -(-(high - low) // -(-(high - low) // CHUNK)))
     ]
     known = set(starting)

@@ -3,8 +3,8 @@
 Only the viewports learn here. Two exact forms, which keep nothing but the operator's inputs:
 
 - *by views*: viewports and filters are both linear, so they commute. Inputs pass the viewports
-  first, from `size` down to `viewport` numbers, and the impulse table afterwards. Pools are computed
-  only where chunks meet. For unrolls without starts, of pools that are not normalised.
+  first, from `size` down to `viewport` numbers, and the impulse table afterwards. Pools are
+  computed only where chunks meet. For unrolls without starts, of pools that are not normalised.
 - *by pools*: pools are run chunk by chunk and read while they are in the caches; the backward pass
   runs them again.
 """
@@ -115,7 +115,7 @@ def _read_transposed(
 ) -> Tensor:
     """The gradient in the viewports (k, viewport, size), from that in the views."""
     pools = gather_pools(rates, wiring, scale)
-    k, length, batch, width = grads.shape
+    k, length, _, width = grads.shape
     size = drive.shape[-1]
     if length and starts is None and not normalise:
         return _pull_views(_split_into_rows(pools, state, drive), grads)

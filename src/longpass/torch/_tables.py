@@ -1,4 +1,4 @@
-"""Impulse tables: what pools hold as a product with earlier pools and inputs, p_t = A p_{t-1} + c h_t."""
+"""Impulse tables: what pools p_t = A p_{t-1} + c h_t hold after several steps, as one matrix."""
 
 import functools
 from typing import NamedTuple
