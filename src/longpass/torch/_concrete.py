@@ -69,6 +69,7 @@ class PooledSequence(Pooled):
             return output.unsqueeze(0), state
         live, reader = self.gradient_pools, self.reader
         drive = F.linear(x, self.write).to(state.dtype)
+        fast, slow = reader.viewports.split([live, self.num_pools - live])
         views, last = [], []
         fed = drive
         if live:
@@ -76,22 +77,22 @@ class PooledSequence(Pooled):
             pools = filter_pools(
                 self.pools(0, live), state[:live], drive, starts, begins, block_every
             )
-            view = reader.view(pools.flatten(1, 2))
-            views.extend(view.view(live, length, batch, self.viewport_size).unbind())
+            view = reader.view(pools.flatten(1, 2), fast)
+            views.append(view.view(length, batch, live * self.viewport_size))
             last.append(take_last(state[:live], pools, lengths))
             fed = pools[-1] if self._wiring == "chain" else drive
         if live < self.num_pools:
-            after, more = read_frozen(
+            after, view = read_frozen(
                 self.pools(live),
                 state[live:],
                 fed,
-                reader.viewports[live:],
+                slow,
                 starts=starts,
                 start_states=None if start_states is None else start_states[:, live:],
                 lengths=lengths,
                 normalise=reader.normalise,
             )
-            views.extend(more.unbind())
+            views.append(view)
             last.append(after)
         return reader.summarise(x, views), torch.cat(last)
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from longpass.torch._operators import make_differentiable
+from longpass.torch._operators import make_operator
 from longpass.torch._tables import Pools, make_table
 
 # The most steps per chunk, measured on two CPU cores.
@@ -185,7 +185,6 @@ def gather_pools(rates: Sequence[float], wiring: str, scale: float) -> Pools:
     return Pools(tuple(rates), "chain" if wiring == "chain" else "parallel", scale)
 
 
-@torch.library.custom_op("longpass::filter", mutates_args=())
 def _filter(
     state: Tensor,
     drive: Tensor,
@@ -212,7 +211,6 @@ def _filter(
     return out
 
 
-@torch.library.custom_op("longpass::filter_transposed", mutates_args=())
 def _filter_transposed(
     grads: Tensor,
     starts: Tensor | None,
@@ -250,13 +248,11 @@ def _blocks(step: int, every: int) -> bool:
     return every > 0 and step > 0 and step % every == 0
 
 
-@_filter.register_fake
-def _(state, drive, starts, start_states, block_every, clears, rates, wiring, scale):
+def _shape(state, drive, starts, start_states, block_every, clears, rates, wiring, scale):
     return drive.new_empty(len(rates), *drive.shape)
 
 
-@_filter_transposed.register_fake
-def _(grads, starts, block_every, rates, wiring, scale):
+def _shape_transposed(grads, starts, block_every, rates, wiring, scale):
     return grads.new_empty(grads.shape[:1] + grads.shape[2:]), grads.new_empty(grads.shape[1:])
 
 
@@ -283,5 +279,7 @@ def _pull_transposed(ctx: Any, state: Tensor, drive: Tensor) -> tuple:
 
 
 # Each is the derivative of the other.
-_apply = make_differentiable(_filter, _keep, _pull)
-_apply_transposed = make_differentiable(_filter_transposed, _keep_transposed, _pull_transposed)
+_apply = make_operator("filter", _filter, _shape, _keep, _pull)
+_apply_transposed = make_operator(
+    "filter_transposed", _filter_transposed, _shape_transposed, _keep_transposed, _pull_transposed
+)

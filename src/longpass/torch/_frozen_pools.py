@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from longpass.torch._filters import cut_time, gather_pools, run_pools
-from longpass.torch._operators import make_differentiable
+from longpass.torch._operators import make_operator
 from longpass.torch._tables import Pools, make_table
 
 # Steps per chunk of the form by views, measured on two CPU cores.
@@ -50,7 +50,7 @@ def read_frozen(
     **Returns:**
 
     The pools after the last step of each sequence, of shape `(k, batch, size)`, and what the
-    viewports make of them, of shape `(k, time, batch, viewport)`.
+    viewports make of them, of shape `(time, batch, k * viewport)`.
     """
     rest = (starts, start_states, lengths, normalise, list(pools.rates), pools.wiring, pools.scale)
     last, views = _apply(state.detach(), drive.detach(), viewports, *rest)
@@ -64,7 +64,6 @@ def normalise_pools(pools: Tensor) -> Tensor:
     return (pools - mean) * torch.rsqrt(variance + 1e-6)
 
 
-@torch.library.custom_op("longpass::read", mutates_args=())
 def _read(
     state: Tensor,
     drive: Tensor,
@@ -83,7 +82,7 @@ def _read(
         rows = _split_into_rows(pools, state, drive)
         return rows.last, _view_rows(rows, viewports, length)
     k, width, _ = viewports.shape
-    views = drive.new_empty(k, length, batch, width)
+    views = drive.new_empty(length * batch, k, width)
     last = state.clone()
     ends: dict[int, Tensor] = {}
     if lengths is not None:
@@ -92,16 +91,15 @@ def _read(
     for cut, chunk in run_pools(pools, state, drive, starts, start_states, cuts):
         seen = normalise_pools(chunk) if normalise else chunk
         view = torch.bmm(seen.view(k, -1, size), viewports.transpose(1, 2))
-        views[:, cut.begin : cut.end] = view.view(k, -1, batch, width)
+        views[cut.begin * batch : cut.end * batch] = view.transpose(0, 1)
         if lengths is None and cut.end == length:
             last.copy_(chunk[:, -1])
         elif cut.end in ends:
             mask = ends[cut.end]
             last[:, mask] = chunk[:, -1, mask]
-    return last, views
+    return last, views.view(length, batch, k * width)
 
 
-@torch.library.custom_op("longpass::read_transposed", mutates_args=())
 def _read_transposed(
     grads: Tensor,
     state: Tensor,
@@ -115,16 +113,16 @@ def _read_transposed(
 ) -> Tensor:
     """The gradient in the viewports (k, viewport, size), from that in the views."""
     pools = gather_pools(rates, wiring, scale)
-    k, length, _, width = grads.shape
-    size = drive.shape[-1]
+    (length, batch, size), k = drive.shape, len(rates)
     if length and starts is None and not normalise:
         return _pull_views(_split_into_rows(pools, state, drive), grads)
-    out = drive.new_zeros(k, width, size)
+    flat = grads.reshape(length * batch, k, -1)
+    out = drive.new_zeros(k, flat.shape[-1], size)
     for cut, chunk in run_pools(
         pools, state, drive, starts, start_states, cut_time(length, starts)
     ):
         seen = normalise_pools(chunk) if normalise else chunk
-        here = grads[:, cut.begin : cut.end].reshape(k, -1, width).transpose(1, 2)
+        here = flat[cut.begin * batch : cut.end * batch].permute(1, 2, 0)
         out.baddbmm_(here, seen.view(k, -1, size))
     return out
 
@@ -165,36 +163,35 @@ def _split_into_rows(pools: Pools, state: Tensor, drive: Tensor) -> _Rows:
 
 
 def _view_rows(rows: _Rows, viewports: Tensor, length: int) -> Tensor:
-    """The views (k, time, batch, viewport)."""
+    """The views (time, batch, k viewport)."""
     (count, height, batch, size), (k, width, _) = rows.rows.shape, viewports.shape
     # One product for all viewports, and then one pool after the other: each is too narrow alone.
     seen = rows.rows.view(-1, size) @ viewports.reshape(-1, size).T
     seen = seen.view(-1, k, width).transpose(0, 1).reshape(k, count, height, batch * width)
-    views = torch.matmul(rows.weights, seen).view(k, -1, batch, width)
-    return views[:, :length].contiguous()
+    views = torch.matmul(rows.weights, seen).view(k, -1, batch, width)[:, :length]
+    return views.permute(1, 2, 0, 3).reshape(length, batch, k * width)
 
 
 def _pull_views(rows: _Rows, grads: Tensor) -> Tensor:
     """The gradient in the viewports (k, viewport, size)."""
-    (count, _, batch, size), (k, length, _, width) = rows.rows.shape, grads.shape
-    steps = rows.weights.shape[2]
+    (count, _, batch, size), (k, _, steps, _) = rows.rows.shape, rows.weights.shape
+    length, width = len(grads), grads.shape[-1] // k
+    each = grads.reshape(length, batch, k, width).permute(2, 0, 1, 3)
     if length < count * steps:
-        grads = torch.nn.functional.pad(grads, (0, 0, 0, 0, 0, count * steps - length))
-    each = grads.reshape(k, count, steps, batch * width)
+        each = torch.nn.functional.pad(each, (0, 0, 0, 0, 0, count * steps - length))
+    each = each.reshape(k, count, steps, batch * width)
     seen = torch.matmul(rows.weights.transpose(2, 3), each)
     seen = seen.view(k, -1, width).transpose(0, 1).reshape(-1, k * width)
     return (seen.T @ rows.rows.view(-1, size)).view(k, width, size)
 
 
-@_read.register_fake
-def _(state, drive, viewports, *rest):
-    views = drive.new_empty(viewports.shape[0], *drive.shape[:2], viewports.shape[1])
+def _shape(state, drive, viewports, *rest):
+    views = drive.new_empty(*drive.shape[:2], viewports.shape[0] * viewports.shape[1])
     return torch.empty_like(state), views
 
 
-@_read_transposed.register_fake
-def _(grads, state, drive, starts, start_states, normalise, rates, wiring, scale):
-    return drive.new_empty(grads.shape[0], grads.shape[-1], drive.shape[-1])
+def _shape_transposed(grads, state, drive, starts, start_states, normalise, rates, wiring, scale):
+    return drive.new_empty(len(rates), grads.shape[-1] // len(rates), drive.shape[-1])
 
 
 def _keep(ctx: Any, inputs: tuple, output: Any) -> None:
@@ -219,5 +216,7 @@ def _pull_transposed(ctx: Any, viewports: Tensor) -> tuple:
 
 
 # Views are linear in viewports, so that each is the derivative of the other.
-_apply = make_differentiable(_read, _keep, _pull)
-_apply_transposed = make_differentiable(_read_transposed, _keep_transposed, _pull_transposed)
+_apply = make_operator("read", _read, _shape, _keep, _pull)
+_apply_transposed = make_operator(
+    "read_transposed", _read_transposed, _shape_transposed, _keep_transposed, _pull_transposed
+)

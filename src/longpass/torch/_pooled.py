@@ -207,7 +207,7 @@ class Pooled(nn.Module):
         live = self.gradient_pools
         if live < count and torch.is_grad_enabled():
             pools = torch.cat([pools[:live], pools[live:].detach()])
-        views = self.reader.view(pools).transpose(0, 1).flatten(1)
+        views = self.reader.view(pools, self.reader.viewports)
         return self.reader.summarise(x, [views]), pools
 
     def _make_buffers(self) -> None:

@@ -64,23 +64,23 @@ class Reader(nn.Module):
         nn.init.zeros_(self.viewport_bias)
         nn.init.zeros_(self.summary_bias)
 
-    def view(self, pools: Tensor) -> Tensor:
-        """The views of the fastest pools, before bias and activation.
+    def view(self, pools: Tensor, viewports: Tensor) -> Tensor:
+        """The views of some pools, before bias and activation.
 
         **Arguments:**
 
-        - `pools`: of shape `(n, steps, size)`: the n fastest at some steps.
+        - `pools`: of shape `(n, steps, size)`.
+        - `viewports`: theirs, of shape `(n, viewport, size)`.
 
         **Returns:**
 
-        Of shape `(n, steps, viewport)`.
+        Of shape `(steps, n * viewport)`.
         """
         if self.normalise:
             pools = normalise_pools(pools)
-        count = pools.shape[0]
-        if count == 1:
-            return F.linear(pools[0], self.viewports[0]).unsqueeze(0)
-        return torch.bmm(pools, self.viewports[:count].transpose(1, 2))
+        if len(pools) == 1:
+            return F.linear(pools[0], viewports[0])
+        return torch.bmm(pools, viewports.transpose(1, 2)).transpose(0, 1).flatten(1)
 
     def summarise(self, x: Tensor, views: list[Tensor]) -> Tensor:
         """The output, from the input (..., input_size) and the views (..., _) of all pools."""
