@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; \
 	  sys.exit(0 if v >= (3, 11) else f"longpass needs Python 3.11 or newer; $(PYTHON) is {v.major}.{v.minor}. Try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,native,ray,tensorboard]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,native,ray,rl,tensorboard]'
 	@touch $@
 
 reproduce: install ## train the memories and draw the figures (into OUT, by default results)
