@@ -9,6 +9,7 @@ A cue must be remembered for 60 steps while gradients reach back 16 (`n_steps`).
 import argparse
 from collections.abc import Callable
 
+import gymnasium
 from recall_env import Recall
 from sb3_contrib import RecurrentPPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -35,16 +36,20 @@ class Curve(BaseCallback):
 
 
 def train(
-    core: str, steps: int, delay: int, seed: int, report: Callable[[int, float], None] = print
+    core: str,
+    make_env: Callable[[], gymnasium.Env],
+    steps: int,
+    seed: int = 0,
+    report: Callable[[int, float], None] = print,
 ) -> float:
     """Train one agent.
 
-    **Returns:** the mean return of its last 100 episodes, 1 if it always remembers.
+    **Returns:** the mean return of its last 100 episodes.
     """
     memory = {"normalise": "layer"} if core == "concrete" else {}
     model = RecurrentPPO(
         ConcretePolicy if core == "concrete" else "MlpLstmPolicy",
-        make_vec_env(lambda: Recall(delay), n_envs=32, seed=seed),
+        make_vec_env(make_env, n_envs=32, seed=seed),
         n_steps=16,
         batch_size=128,
         n_epochs=4,
@@ -56,7 +61,7 @@ def train(
     )
     curve: list[float] = []
     model.learn(steps, Curve(lambda time, mean: (report(time, mean), curve.append(mean))[0]))
-    return curve[-1]
+    return curve[-1] if curve else float("nan")
 
 
 if __name__ == "__main__":
@@ -66,4 +71,4 @@ if __name__ == "__main__":
     parser.add_argument("--delay", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    print(f"{train(args.core, args.steps, args.delay, args.seed):.3f}")
+    print(f"{train(args.core, lambda: Recall(args.delay), args.steps, args.seed):.3f}")

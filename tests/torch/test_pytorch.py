@@ -1,9 +1,10 @@
 """What PyTorch expects of a module: derivatives, copies, precision, compiling and export."""
 
 import copy
+import doctest
+import importlib
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -14,6 +15,13 @@ from longpass.torch import Concrete, ConcreteCell, Parallel, PoolChain
 from tests.torch.zoo import NAMES, OPTIONS, assert_close, build, sample
 
 SMOOTH = ["concrete, two gradients", "parallel, layer", "chain", "bank"]
+
+
+@pytest.mark.parametrize("name", ["_concrete", "_pools"])
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(f"longpass.torch.{name}"))
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 def test_importing_it_imports_neither_jax_nor_matplotlib():
@@ -125,17 +133,27 @@ def test_compiling_breaks_no_graph_and_changes_nothing(name):
     x, state, starts = sample(name, 300, dtype=torch.float32)
     module = build(name, torch.float32)
     x.requires_grad_()
-    # The first compilation also starts the compiler itself.
-    torch.compile(torch.nn.Linear(5, 5))(x.detach()).sum().backward()
-    torch._dynamo.reset()
-    begin = time.perf_counter()
     compiled = torch.compile(module, fullgraph=True)
     y, last = compiled(x, state, starts, block_every=7)
     ours = torch.autograd.grad(y.sum(), [x, *module.parameters()])
-    assert time.perf_counter() - begin < 20.0
     y_plain, last_plain = module(x, state, starts, block_every=7)
     theirs = torch.autograd.grad(y_plain.sum(), [x, *module.parameters()])
     assert_close([y, last, *ours], [y_plain, last_plain, *theirs], 1e-5)
+
+
+def test_a_longer_sequence_is_no_larger_program():
+    """So the time to compile does not depend on the length."""
+    counts = []
+
+    def backend(graph, _):
+        counts.append(len(graph.graph.nodes))
+        return graph.forward
+
+    for length in (30, 300):
+        torch._dynamo.reset()
+        compiled = torch.compile(Concrete(5, 8), backend=backend, fullgraph=True)
+        compiled(torch.ones(length, 2, 5))
+    assert counts[0] == counts[1] < 100
 
 
 @pytest.mark.slow
@@ -153,6 +171,8 @@ def test_an_exported_cell_runs_in_onnxruntime(state, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(exported, (), tmp_path / "cell.onnx", dynamo=True, verbose=False)
+    with torch.no_grad():
+        assert_close(exported.module()(x[0], hx, start[0])[0], cell(x[0], hx, start[0])[0], 1e-6)
     session = onnxruntime.InferenceSession(tmp_path / "cell.onnx")
     names = [one.name for one in session.get_inputs()]
     parts = [np.zeros((cell.num_layers, 2, 8), np.float32)] * (1 if state == "gru" else 2)
@@ -162,8 +182,6 @@ def test_an_exported_cell_runs_in_onnxruntime(state, tmp_path):
         y, *parts = session.run(None, dict(zip(names, values, strict=True)))
         with torch.no_grad():
             ours, hx = cell(x[t], hx, start[t])
-            again, _ = exported.module()(x[t], hx, start[t])
-        assert again.shape == ours.shape
         worst = max(worst, float(np.abs(y - ours.numpy()).max()))
     assert worst < 1e-5
 
