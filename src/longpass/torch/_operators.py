@@ -26,8 +26,8 @@ def make_operator(
 
     **Returns:**
 
-    `function`, differentiable, for eager use, `torch.compile`, `torch.func` and autocast, under which
-    it stays in float32.
+    `function`, differentiable, for eager use, `torch.compile`, `torch.func` and autocast, under
+    which it stays in float32.
     """
     operator: Any = torch.library.custom_op(f"longpass::{name}", function, mutates_args=())
     operator.register_fake(shape)
