@@ -77,7 +77,7 @@ def measure_step(batch: int, seconds: float) -> dict[str, float]:
 
         return call
 
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "longpass": timed(lambda: cell(x, pools, start)),
         "LSTMCell": timed(lambda: lstm(x, (h, h))),
         "GRUCell": timed(lambda: gru(x, h)),
