@@ -64,6 +64,8 @@ SLOW = (
     "memory/test_laws.py",
     "memory/test_pools.py",
     "networks/*.py",
+    "torch/test_laws.py",
+    "torch/test_sb3.py",
     "cli/test_worlds.py",
 )
 

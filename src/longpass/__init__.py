@@ -5,6 +5,7 @@ feed-forward layers learn to read it. Gradients over two or three steps are then
 learn correlations over hundreds.
 
 - `longpass.memory`: the memories, for your own networks.
+- `longpass.torch`: the same memories in PyTorch, in the place of nn.GRU and nn.LSTM.
 - `longpass.theory`: what a memory remembers, in closed form.
 - `longpass.networks`: the networks of the paper.
 - `longpass.envs`: the three gridworlds of the paper.

@@ -5,6 +5,7 @@ from . import memory as memory
 from . import networks as networks
 from . import streams as streams
 from . import theory as theory
+from . import torch as torch
 from ._rates import rates as rates
 from .memory import GRU as GRU
 from .memory import LSTM as LSTM

@@ -4,6 +4,8 @@ from ._concrete import Concrete as Concrete
 from ._concrete import Parallel as Parallel
 from ._concrete import PooledMemory as PooledMemory
 from ._concrete import rates as rates
+from ._files import load as load
+from ._files import save as save
 from ._filters import Filter as Filter
 from ._filters import impulse_responses as impulse_responses
 from ._gru import GRU as GRU

@@ -1,0 +1,67 @@
+"""Files with the weights of one memory, in safetensors: the same for JAX and PyTorch.
+
+The names of the arrays are those of `longpass.memory.Concrete` (`write`, `reader.viewports`, ...);
+an LSTM or GRU has the names of `torch.nn` (`weight_ih_l0`, ...). The metadata says which memory it
+is, the arguments it was made with, and the version of longpass.
+"""
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from longpass import _checks
+from longpass._json import JsonObject
+
+KINDS = ("Concrete", "Parallel", "PoolChain", "PoolBank", "LSTM", "GRU")
+DTYPES = ("float16", "float32", "float64")
+# Activations that are the same function in both frameworks.
+ACTIVATIONS = ("relu", "tanh", "sigmoid", "silu", "elu", "softplus")
+
+
+class WeightFile(NamedTuple):
+    """What a file holds."""
+
+    kind: str
+    """The name of the class."""
+    arguments: JsonObject
+    """The arguments of the class in `longpass.memory`, except `key`; `dtype` by its name."""
+    arrays: dict[str, np.ndarray]
+    """The weights by name."""
+    version: str = version("longpass")
+    """The version of longpass that wrote it."""
+
+
+def write_weights(path: str | Path, file: WeightFile) -> None:
+    """Write a file."""
+    from safetensors.numpy import save_file
+
+    _checks.one_of("dtype", file.arguments["dtype"], DTYPES)
+    arrays = {name: np.ascontiguousarray(array) for name, array in file.arrays.items()}
+    described = {"kind": file.kind, "arguments": file.arguments, "version": file.version}
+    save_file(arrays, path, metadata={"longpass": json.dumps(described, sort_keys=True)})
+
+
+def read_weights(path: str | Path) -> WeightFile:
+    """Read a file. ValueError if it was not written by `write_weights`."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        described = json.loads((file.metadata() or {}).get("longpass", "{}"))
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if described.get("kind") not in KINDS:
+        raise ValueError(f"path is {str(path)!r}: it must be a file that longpass saved")
+    return WeightFile(described["kind"], described["arguments"], arrays, described["version"])
+
+
+def choose_activation(path: str | Path, name: object) -> str:
+    """The activation's name. ValueError if the file has none, since it was saved with another."""
+    if name not in ACTIVATIONS:
+        listed = ", ".join(ACTIVATIONS)
+        raise ValueError(
+            f"activation is None: {str(path)!r} was saved with an activation other than {listed}, "
+            f"so it must be given"
+        )
+    return str(name)
