@@ -10,7 +10,7 @@ OUT ?= results
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce check fast test matrix lint bench clean
+.PHONY: help install reproduce check fast test matrix rl lint bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -40,6 +40,15 @@ test: install lint ## lint, type-check and run all tests
 matrix: ## run the fast tests on every Python found, with newest and oldest dependencies
 	$(PYTHON) scripts/matrix.py
 
+# RLlib needs an older Gymnasium than ours, so the libraries have an environment of their own.
+$(VENV)-rl/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-rl
+	$(VENV)-rl/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,rl]'
+	@touch $@
+
+rl: $(VENV)-rl/.installed ## run the examples for PyTorch's libraries of reinforcement learning
+	$(VENV)-rl/bin/python -m pytest tests/torch/test_examples.py tests/torch/test_sb3.py
+
 lint: install ## ruff and pyright alone
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -53,5 +62,5 @@ bench: $(VENV)/.bench ## time longpass against its peers and print a table
 	$(BIN)/python -m benchmarks
 
 clean: ## delete .venv and caches
-	rm -rf $(VENV) .matrix .jax_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-rl .matrix .jax_cache .pytest_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

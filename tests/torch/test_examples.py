@@ -16,7 +16,8 @@ EXAMPLES = [
     ("sb3_ppo.py", "sb3_contrib", ("--steps", "1100", "--delay", "8", "--core", "lstm")),
     ("cleanrl_ppo.py", "gymnasium", ("--updates", "5")),
     ("torchrl_a2c.py", "torchrl", ("--updates", "5")),
-    ("rllib_ppo.py", "ray.rllib", ("--updates", "1", "--delay", "8")),
+    # Ray brings the files of RLlib, but not dm-tree, which RLlib needs.
+    ("rllib_ppo.py", "tree", ("--updates", "1", "--delay", "8")),
     ("rsl_rl_ppo.py", "rsl_rl", ("--updates", "2", "--delay", "8")),
 ]
 
