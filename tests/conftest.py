@@ -25,6 +25,9 @@ if metadata.version("jaxlib").startswith("0.10."):
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
+# Tests run in one process per core: threads of PyTorch's would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Only now: JAX reads the environment when it is imported, and the two others may import it.
 import jax  # noqa: E402
 import pytest  # noqa: E402

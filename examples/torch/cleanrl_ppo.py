@@ -1,9 +1,8 @@
 """PPO in one file, in the manner of CleanRL's ppo_atari_lstm.py, with the core replaced.
 
-`nn.LSTM(...)` became `Concrete(..., state="lstm")`. The loop over time, which multiplied states by
-1 - done at every step, became one call.
+`nn.LSTM(...)` became `Concrete(..., state="lstm")`, and the loop over time became one call.
 
-    python examples/torch/cleanrl_ppo.py
+    python examples/torch/cleanrl_ppo.py --delay 60
 """
 
 import argparse
@@ -76,4 +75,5 @@ def train(updates: int, delay: int = 60, seed: int = 0) -> float:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--updates", type=int, default=300)
-    print(f"{train(parser.parse_args().updates):.3f}")
+    parser.add_argument("--delay", type=int, default=60)
+    print(f"{train(**vars(parser.parse_args())):.3f}")

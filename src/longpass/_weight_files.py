@@ -41,7 +41,10 @@ def write_weights(path: str | Path, file: WeightFile) -> None:
     _checks.one_of("dtype", file.arguments["dtype"], DTYPES)
     arrays = {name: np.ascontiguousarray(array) for name, array in file.arrays.items()}
     described = {"kind": file.kind, "arguments": file.arguments, "version": file.version}
-    save_file(arrays, path, metadata={"longpass": json.dumps(described, sort_keys=True)})
+    # Whoever has the file has a whole one: it is written beside it first.
+    part = Path(path).with_name(Path(path).name + ".part")
+    save_file(arrays, part, metadata={"longpass": json.dumps(described, sort_keys=True)})
+    part.replace(path)
 
 
 def read_weights(path: str | Path) -> WeightFile:
