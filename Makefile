@@ -17,12 +17,13 @@ help: ## list the targets
 
 install: $(VENV)/.installed ## make or refresh .venv (all extras but bench)
 
-# The stamp is written last: an install that was cut off is begun again.
+# The stamp is written last: an install that was cut off is begun again. Python compiles files when
+# they are first imported, which are far fewer than pip would compile.
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; \
 	  sys.exit(0 if v >= (3, 11) else f"longpass needs Python 3.11 or newer; $(PYTHON) is {v.major}.{v.minor}. Try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,native,ray,tensorboard]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev,gym,native,ray,tensorboard]'
 	@touch $@
 
 reproduce: install ## train the memories and draw the figures (into OUT, by default results)
@@ -43,7 +44,7 @@ matrix: ## run the fast tests on every Python found, with newest and oldest depe
 # RLlib needs an older Gymnasium than ours, so the libraries have an environment of their own.
 $(VENV)-rl/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-rl
-	$(VENV)-rl/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gym,rl]'
+	$(VENV)-rl/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev,gym,rl]'
 	@touch $@
 
 rl: $(VENV)-rl/.installed ## run the examples for PyTorch's libraries of reinforcement learning
@@ -55,7 +56,7 @@ lint: install ## ruff and pyright alone
 	$(BIN)/pyright
 
 $(VENV)/.bench: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[bench]'
 	@touch $@
 
 bench: $(VENV)/.bench ## time longpass against its peers and print a table

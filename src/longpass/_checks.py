@@ -16,7 +16,7 @@ def int_within(name: str, value: object, least: int, most: int | None) -> int:
     """`value` as an int from `least` to `most` (None: no upper bound)."""
     right = f"at least {least}" if most is None else f"{least} to {most}"
     try:
-        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        if isinstance(value, bool) or not isinstance(value, int | SupportsIndex):
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -47,7 +47,7 @@ def real(
     bounds += [f"at most {most:g}"] if most is not None else []
     right = " and ".join(["finite", *bounds])
     try:
-        if not isinstance(value, str | bytes | SupportsFloat | SupportsIndex):
+        if not isinstance(value, float | int | str | bytes | SupportsFloat | SupportsIndex):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):

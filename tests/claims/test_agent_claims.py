@@ -1,6 +1,7 @@
 """Verdicts about agents of which the answer is known."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -31,11 +32,16 @@ def as_the_paper_says(run: RunSettings) -> bool:
     return getattr(run.params, name) <= most
 
 
+@functools.cache
+def make_runs(name, runs):
+    return StudyPlan(name, runs=runs).make_runs()
+
+
 def write_studies(folder, learns=as_the_paper_says, runs=4, change=lambda run: run):
     """Made-up records of all agents of the figures."""
     for name in ("returns", "onset", "paper-form"):
         lines = []
-        for one in StudyPlan(name, runs=runs).make_runs():
+        for one in make_runs(name, runs):
             best = one.run.max_return()
             assert best is not None
             end = (0.97 if learns(one.run) else 0.2) * best + 0.01 * (one.run.seed % 1000)
