@@ -268,6 +268,24 @@ def agent_claims_table() -> str:
     return "\n".join(rows)
 
 
+def sb3_table() -> str:
+    """Concrete against the LSTM inside sb3-contrib's RecurrentPPO."""
+    lines = Records(ROOT / "results" / "sb3.jsonl").read()
+    rows = [
+        "| core | delay | steps | mean return of the last 100 episodes, by seed |",
+        "|---|---:|---:|---|",
+    ]
+    cells: dict[tuple[str, int, int], list[str]] = {}
+    for line in lines:
+        key = (line["core"], line["delay"], line["steps"])
+        cells.setdefault(key, []).append(f"{line['return']:.2f}")
+    rows += [
+        f"| {core} | {delay} | {steps:,} | {', '.join(returns)} |"
+        for (core, delay, steps), returns in cells.items()
+    ]
+    return "\n".join(rows)
+
+
 def claims_table() -> str:
     """The paper's claims about classification, evaluated from the committed records."""
     findings = evaluate_classification(ROOT / "results" / "classification")
@@ -313,6 +331,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "results.md": {
         "<!-- claims of classification -->": claims_table,
         "<!-- claims of agents -->": agent_claims_table,
+        "<!-- sb3 -->": sb3_table,
     },
 }
 
