@@ -1,10 +1,12 @@
-"""Timing several things in turn, so that a noisy machine disturbs them alike."""
+"""Timing several things in turn, so that a noisy machine disturbs them alike; and showing it."""
 
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from rich.table import Table
 
 
 def time_in_turn(calls: dict[str, Callable[[], object]], seconds: float) -> dict[str, float]:
@@ -29,6 +31,33 @@ def time_in_turn(calls: dict[str, Callable[[], object]], seconds: float) -> dict
                 call()
             times[name].append((time.perf_counter() - begin) / bursts[name])
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def make_tables(
+    rows: Mapping[tuple[int, int, int, int], dict[str, float]],
+    title: str,
+    peers: Mapping[str, str] | None = None,
+) -> tuple[Table, Table]:
+    """The tables of a benchmark of memories: milliseconds, and how many times longpass' time.
+
+    **Arguments:**
+
+    - `rows`: seconds of each call by its name, longpass' first, by size (B, D, k, T).
+    - `title`: of the first table.
+    - `peers`: calls that are compared with another one than the first.
+    """
+    names = list(next(iter(rows.values())))
+    table = Table("B", "D", "k", "T", *names, title=title)
+    ratios = Table("B", "D", "k", "T", *names[1:], title="how many times longpass' time")
+    for shown in (table, ratios):
+        for column in shown.columns:
+            column.justify = "right"
+    for size, times in rows.items():
+        label = [str(number) for number in size]
+        table.add_row(*label, *(f"{1e3 * t:.2f}" for t in times.values()))
+        own = {name: times[(peers or {}).get(name, names[0])] for name in names[1:]}
+        ratios.add_row(*label, *(f"{times[name] / own[name]:.2f}" for name in names[1:]))
+    return table, ratios
 
 
 def machine() -> str:

@@ -15,9 +15,8 @@ import numpy as np
 import torch
 from memax.equinox.semigroups.lru import LRU
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks._timing import machine, time_in_turn
+from benchmarks._timing import machine, make_tables, time_in_turn
 from benchmarks._torch_concrete import TorchConcrete
 from longpass.memory import Concrete, plain_unroll
 
@@ -135,24 +134,10 @@ def main(console: Console, seconds: float = SECONDS) -> dict[str, Any]:
     """Time everything, print the tables and say which targets are not met."""
     warnings.filterwarnings("ignore", module="memax")
     rows = {size: measure(*size, seconds) for size in SIZES}
-    names = list(next(iter(rows.values())))
-    table = Table("B", "D", "k", "T", *names, title="memory: ms, forward and backward")
-    ratios = Table("B", "D", "k", "T", *names[1:], title="how many times longpass' time")
-    for shown in (table, ratios):
-        for column in shown.columns:
-            column.justify = "right"
-    for size, times in rows.items():
-        label = [str(number) for number in size]
-        table.add_row(*label, *(f"{1e3 * t:.2f}" for t in times.values()))
-        # Where ours has starts to handle, so has what it is compared with.
-        own = {name: times[name.replace("plain scan", "longpass")] for name in times
-               if name.startswith("plain")}  # fmt: skip
-        ratios.add_row(
-            *label,
-            *(f"{times[name] / own.get(name, times['longpass']):.2f}" for name in names[1:]),
-        )
-    console.print(table)
-    console.print(ratios)
+    # Where ours has starts to handle, so has what it is compared with.
+    peers = {"plain scan, starts": "longpass, starts"}
+    for table in make_tables(rows, "memory: ms, forward and backward", peers):
+        console.print(table)
     steps = {batch: measure_step(batch, seconds / 4) for batch in (1, 32)}
     for batch, times in steps.items():
         console.print(

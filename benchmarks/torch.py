@@ -15,11 +15,10 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from rich.console import Console
-from rich.table import Table
 from sb3_contrib import RecurrentPPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from benchmarks._timing import machine, time_in_turn
+from benchmarks._timing import machine, make_tables, time_in_turn
 from benchmarks._torch_concrete import TorchConcrete
 from benchmarks.memory import SIZES, VIEWPORT, build, jax_call, torch_call
 from longpass.torch import Concrete, ConcreteCell
@@ -120,18 +119,8 @@ def measure_update(seconds: float) -> dict[str, float]:
 def main(console: Console, seconds: float = SECONDS) -> dict[str, Any]:
     """Time everything, print the tables and say which targets are not met."""
     rows = {size: measure(*size, seconds) for size in SIZES}
-    names = list(next(iter(rows.values())))
-    table = Table("B", "D", "k", "T", *names, title="PyTorch: ms, forward and backward")
-    ratios = Table("B", "D", "k", "T", *names[1:], title="how many times longpass' time")
-    for shown in (table, ratios):
-        for column in shown.columns:
-            column.justify = "right"
-    for size, times in rows.items():
-        label = [str(number) for number in size]
-        table.add_row(*label, *(f"{1e3 * t:.2f}" for t in times.values()))
-        ratios.add_row(*label, *(f"{times[name] / times['longpass']:.2f}" for name in names[1:]))
-    console.print(table)
-    console.print(ratios)
+    for table in make_tables(rows, "PyTorch: ms, forward and backward"):
+        console.print(table)
     steps = {batch: measure_step(batch, seconds / 4) for batch in (1, 32)}
     for batch, times in steps.items():
         shown = ", ".join(f"{name} {1e6 * t:.1f} µs" for name, t in times.items())

@@ -9,10 +9,14 @@ import signal
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+from hypothesis import settings
+
 ROOT = Path(__file__).parent.parent
 
 # Compiling takes most of the tests' time, and most programs run only briefly: compile them quickly.
-# Processes that tests start inherit this. Set before JAX is imported, as is the cache.
+# Processes that tests start inherit this. JAX reads it when it is imported, so nothing in this file
+# imports JAX before it is needed.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 # XLA's older code generator takes half the time of its new one. Newer versions do not have it, and
 # a flag that they do not know ends them.
@@ -27,15 +31,6 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # Tests run in one process per core: threads of PyTorch's would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-# Only now: JAX reads the environment when it is imported, and the two others may import it.
-import jax  # noqa: E402
-import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
-
-# Both precisions are tested; what makes arrays says which. Processes of their own have the default:
-# see `run_longpass` in helpers.py.
-jax.config.update("jax_enable_x64", True)
 
 # The same examples on every run; HYPOTHESIS_PROFILE=random looks for new ones.
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=12)
@@ -73,6 +68,14 @@ SLOW = (
 )
 
 
+def pytest_configure():
+    """Both precisions are tested; what makes arrays says which. Processes of their own have the
+    default: see `run_longpass` in helpers.py."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+
+
 def is_slow(path: Path) -> bool:
     """Whether all tests of a file are slow."""
     below = path.relative_to(ROOT / "tests")
@@ -95,12 +98,16 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Choose how the test's programs are compiled, before any fixture compiles one."""
+    import jax
+
     jax.config.update("jax_disable_most_optimizations", _OPTIMISED not in item.path.parents)
 
 
 @pytest.fixture(autouse=True)
 def few_memory_maps():
     """Drop compiled programs before the kernel's limit on memory maps (65,530) ends the run."""
+    import jax
+
     yield
     maps = Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > 20_000:

@@ -53,7 +53,8 @@ def read_weights(path: str | Path) -> WeightFile:
 
     with safe_open(path, framework="numpy") as file:
         described = json.loads((file.metadata() or {}).get("longpass", "{}"))
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        names = file.keys()
+        arrays = {name: file.get_tensor(name) for name in names}
     if described.get("kind") not in KINDS:
         raise ValueError(f"path is {str(path)!r}: it must be a file that longpass saved")
     return WeightFile(described["kind"], described["arguments"], arrays, described["version"])

@@ -187,11 +187,17 @@ def test_an_exported_cell_runs_in_onnxruntime(state, tmp_path):
 
 
 def test_inference_mode_comes_before_training():
+    """Tables that are made in inference mode are not inference tensors, which cannot be trained."""
     module = Concrete(5, 9, 3, base=1.9)
+    x = torch.randn(23, 2, 5)
     with torch.inference_mode():
-        module(torch.ones(23, 2, 5))
-    y, _ = module(torch.ones(23, 2, 5))
-    y.sum().backward()
+        acted, _ = module(x)
+    learned, _ = module(x)
+    torch.testing.assert_close(learned, acted)
+    learned.sum().backward()
+    for name, weight in module.named_parameters():
+        assert weight.grad is not None, name
+        assert weight.grad.any(), name
 
 
 def test_attributes_that_callers_read():

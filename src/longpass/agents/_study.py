@@ -88,6 +88,7 @@ class Study:
         self.records = Records(self.out / RECORDS)
         refuse_foreign(self.out, STUDY, "a study")
         write_json(self.out / STUDY, {"name": name})
+        self.warning = self.records.torn_warning()
 
     def results(self) -> list[Line]:
         """The result lines, one per finished agent."""

@@ -3,6 +3,7 @@
 import abc
 import time
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -65,6 +66,58 @@ class LiveView(abc.ABC):
     @abc.abstractmethod
     def __rich__(self) -> RenderableType:
         """The view, as it is now."""
+
+
+def announce(
+    console: Console,
+    what: str,
+    recorded: int,
+    seconds: float,
+    workers: int,
+    out: Path,
+    warning: str | None,
+) -> None:
+    """Say what is about to be trained, and for how long.
+
+    **Arguments:**
+
+    - `console`: where.
+    - `what`: all jobs in words, such as "72 runs".
+    - `recorded`: how many of them are recorded already.
+    - `seconds`: core-seconds that the rest takes; 0 if there is none, and nothing is said of it.
+    - `workers`: how many jobs run at a time.
+    - `out`: where records go.
+    - `warning`: said first, if there is one.
+    """
+    if warning:
+        console.print(f"longpass: {warning}", style="yellow", markup=False, soft_wrap=True)
+    if seconds:
+        already = f", {recorded} are recorded already" if recorded else ""
+        time_left = span(seconds / workers)
+        console.print(
+            f"{what}{already}; about {time_left} on {workers} workers, into {out}",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def conclude(
+    console: Console, view: LiveView, stopped: bool, again: str = "the same command continues it"
+) -> None:
+    """Say how it ended: KeyboardInterrupt if the user stopped it, else what failed.
+
+    **Arguments:**
+
+    - `console`: where.
+    - `view`: the view of the jobs.
+    - `stopped`: what `follow` returned.
+    - `again`: how the user continues.
+    """
+    if stopped:
+        console.print(f"stopped: {again}")
+        raise KeyboardInterrupt
+    for error in view.errors:
+        console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
 
 
 def follow(jobs: Generator[AnyProgress, None, None], view: LiveView, console: Console) -> bool:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from longpass._json import JsonObject
 from longpass.agents import PopulationSettings
-from longpass.cli._live import LiveView, follow, span
+from longpass.cli._live import LiveView, conclude, follow, span
 from longpass.cli._train import AgentFlags
 from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
@@ -116,11 +116,7 @@ def train_populations(
     for population in populations:
         if population.plan.size > 1:
             console.print(_members_table(population.plan, population.summary(), {}))
-    if stopped:
-        console.print(f"stopped: {again} continues from the last finished rounds")
-        raise KeyboardInterrupt
-    for error in view.errors:
-        console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
+    conclude(console, view, stopped, f"{again} continues from the last finished rounds")
     return {"seconds": round(view.spent, 1), "failed": len(view.errors), "ok": not view.errors}
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from longpass._json import JsonObject
 from longpass.agents import StudyPlan
-from longpass.cli._live import AnyProgress, LiveView, follow, span
+from longpass.cli._live import AnyProgress, LiveView, announce, conclude, follow, span
 from longpass.cli._worlds import changed_params
 from longpass.jobs import EngineName
 
@@ -55,24 +55,13 @@ class RunStudy:
             remaining = study.remaining()
             expected = sum(estimate_steps(job.payload.task.steps) for job in remaining)
             view = _View(len(study.runs), len(remaining), expected, engine.workers)
-            if remaining:
-                recorded = len(study.runs) - len(remaining)
-                already = f", {recorded} are recorded already" if recorded else ""
-                time = span(expected / engine.workers)
-                console.print(
-                    f"{len(study.runs)} agents{already}; at most about {time} on {engine.workers} "
-                    f"workers, into {self.out}",
-                    highlight=False,
-                    soft_wrap=True,
-                )
+            recorded, workers = len(study.runs) - len(remaining), engine.workers
+            what = f"{len(study.runs)} agents"
+            announce(console, what, recorded, expected, workers, self.out, study.warning)
             stopped = follow(study.run(engine), view, console)
         cells = _summarise(study.runs, study.results())
         console.print(_table(cells))
-        if stopped:
-            console.print("stopped; the same command continues it")
-            raise KeyboardInterrupt
-        for error in view.errors:
-            console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
+        conclude(console, view, stopped)
         return {
             "command": "study",
             "out": str(self.out),

@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from longpass._json import JsonObject
-from longpass.cli._live import AnyProgress, LiveView, follow, span
+from longpass.cli._live import AnyProgress, LiveView, announce, conclude, follow, span
 from longpass.jobs import Engine, EngineName
 from longpass.streams import LearnerName, SweepPlan
 
@@ -73,27 +73,14 @@ def run_sweep(
     """
     from longpass.streams import estimate_seconds
 
-    if sweep.warning:
-        console.print(f"longpass: {sweep.warning}", style="yellow", markup=False, soft_wrap=True)
     expected = {job.id: estimate_seconds(job.payload, sweep.learner) for job in sweep.remaining()}
     view = SweepView(len(sweep.plan), expected, engine.workers)
-    if expected:
-        recorded = f", {view.done} are recorded already" if view.done else ""
-        time = span(sum(expected.values()) / engine.workers)
-        console.print(
-            f"{len(sweep.plan)} runs{recorded}; about {time} on {engine.workers} workers, into "
-            f"{sweep.out}",
-            highlight=False,
-            soft_wrap=True,
-        )
+    what, seconds = f"{len(sweep.plan)} runs", sum(expected.values())
+    announce(console, what, view.done, seconds, engine.workers, sweep.out, sweep.warning)
     stopped = follow(sweep.run(engine), view, console)
     cells = sweep.summary()
     console.print(_table(cells))
-    if stopped:
-        console.print("stopped; the same command continues it")
-        raise KeyboardInterrupt
-    for error in view.errors:
-        console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
+    conclude(console, view, stopped)
     return {
         "out": str(sweep.out),
         "runs": len(sweep.plan),

@@ -34,6 +34,15 @@ class Records:
         whole = self._parse()[1]
         return self.path.exists() and whole < self.path.stat().st_size
 
+    def torn_warning(self) -> str | None:
+        """What to tell the user if the last line, a run's result, is incomplete."""
+        if not self.torn():
+            return None
+        return (
+            f"the last line of {self.path} is incomplete (a power cut?): its run is run again, all "
+            f"others are kept"
+        )
+
     def append(self, records: Iterable[JsonObject]) -> None:
         """Add records, all in one write."""
         lines = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)

@@ -79,12 +79,7 @@ class Sweep:
         self.out = make_folder("out", out)
         self.records = Records(self.out / RECORDS)
         self._claim()
-        self.warning: str | None = None
-        if self.records.torn():
-            self.warning = (
-                f"the last line of {self.records.path} is incomplete (a power cut?): its run is "
-                f"run again, all others are kept"
-            )
+        self.warning = self.records.torn_warning()
 
     def results(self) -> list[Line]:
         """The result lines, one per finished run."""
