@@ -83,7 +83,7 @@ def _train_in_folder(
         training = StreamTraining([settings], checkpoint, learner=learner)
         folder.begin(training)
         if not _train(training, folder, console):
-            console.print("stopped; the same command with --resume continues it", soft_wrap=True)
+            console.print("stopped: the same command with --resume continues it", soft_wrap=True)
             raise KeyboardInterrupt
         line = folder.result()
         assert line is not None
