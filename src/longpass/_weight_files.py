@@ -49,12 +49,17 @@ def write_weights(path: str | Path, file: WeightFile) -> None:
 
 def read_weights(path: str | Path) -> WeightFile:
     """Read a file. ValueError if it was not written by `write_weights`."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
-    with safe_open(path, framework="numpy") as file:
-        described = json.loads((file.metadata() or {}).get("longpass", "{}"))
-        names = file.keys()
-        arrays = {name: file.get_tensor(name) for name in names}
+    try:
+        with safe_open(path, framework="numpy") as file:
+            described = json.loads((file.metadata() or {}).get("longpass", "{}"))
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except SafetensorError as error:
+        raise ValueError(
+            f"path is {str(path)!r}: it must be a file that longpass saved ({error})"
+        ) from None
     if described.get("kind") not in KINDS:
         raise ValueError(f"path is {str(path)!r}: it must be a file that longpass saved")
     return WeightFile(described["kind"], described["arguments"], arrays, described["version"])

@@ -97,9 +97,12 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
         longpass.torch.save(longpass.torch.Concrete(2, 2, dtype=torch.bfloat16), path)
     assert not path.exists()
     save_file({"write": np.zeros(3)}, path)
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(path.read_bytes()[:20])
     for load in (longpass.torch.load, longpass.memory.load):
-        with pytest.raises(ValueError, match="it must be a file that longpass saved"):
-            load(path)
+        for one in (path, damaged):
+            with pytest.raises(ValueError, match="it must be a file that longpass saved"):
+                load(one)
 
 
 def test_double_precision_is_not_lost(tmp_path):

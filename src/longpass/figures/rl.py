@@ -60,8 +60,8 @@ def draw(
     cells = _cells(find_returns(records, over))
     if not cells:
         raise ValueError(
-            f"there are no records of agents in {records} with the paper's settings: make some "
-            f"with `longpass train`, `longpass pbt` or `longpass reproduce`, or name another folder"
+            f"there are no records of agents with the defaults of their memory in {records}: make "
+            f"some with `longpass study returns`, `pbt` or `reproduce`, or name another folder"
         )
     tasks = [task for task in RETURNS if any(key[0] == task for key in cells)]
     blocks = sorted({key[1] for key in cells})
