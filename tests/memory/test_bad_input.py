@@ -14,6 +14,9 @@ KEY = jax.random.key(0)
 pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 
+STALLS = "dtype is b?float16: it must be float32 or float64 for pools, because slow pools stall"
+
+
 def concrete(kind: Any = Concrete, inputs=4, **options):
     return kind(inputs, **{"output_size": 5, **SIZES, **options}, key=KEY)
 
@@ -46,13 +49,24 @@ def concrete(kind: Any = Concrete, inputs=4, **options):
             "link is for 2 pools of size 4: it must be for 3 pools of size 4",
         ),
         (lambda: PoolChain(5, [0.5], link=Gate(4, 1)), ValueError, "1 pools of size 4.*size 5"),
+        (lambda: PoolChain(2, [0.5], dtype="bfloat16"), ValueError, STALLS),
+        (lambda: PoolBank(2, [0.5], dtype="float16"), ValueError, STALLS),
+        (lambda: concrete(dtype="bfloat16"), ValueError, STALLS),
+        (lambda: concrete(Parallel, dtype="float16"), ValueError, STALLS),
+        (lambda: concrete(num_pools=1001), ValueError, "pools is 1001: it must be 1 to 1000"),
+        (lambda: concrete(base=1e9, num_pools=40), ValueError, "at most 34 with base 1e"),
+        (lambda: concrete(base=1e400), ValueError, "base is inf: it must be finite"),
         (lambda: Gate(0, 3), ValueError, "size is 0"),
         (lambda: Gate(4, 0), ValueError, "num_pools is 0"),
         (lambda: concrete(Parallel, link=None), TypeError, "link"),
         (lambda: Concrete.for_horizon(3, horizon=-1.0, key=KEY), ValueError, "horizon is -1.0"),
         (lambda: LSTM(3, 0, key=KEY), ValueError, "hidden_size is 0"),
         (lambda: GRU(True, 2, key=KEY), TypeError, "input_size is True"),
-        (lambda: LSTM(3, 2, longest_time=2, key=KEY), ValueError, "longest_time is 2.*least 3"),
+        (
+            lambda: LSTM(3, 2, longest_time=2, key=KEY),
+            ValueError,
+            "longest_time is 2: it must be 3",
+        ),
         (lambda: GRU(3, 2, forget_bias=wrong("one"), key=KEY), TypeError, "forget_bias is 'one'"),
     ],
 )

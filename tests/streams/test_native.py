@@ -15,9 +15,9 @@ pytest.importorskip("numba")
 
 from longpass.streams import (
     LearnerName,
+    PaperTask,
     StreamSettings,
     StreamTraining,
-    TaskName,
     choose_learner,
     make_network,
     make_task,
@@ -183,7 +183,7 @@ def test_initial_weights_are_those_of_the_network(memory, dtype, tolerance):
 
 
 @pytest.mark.parametrize(
-    ("task", "words_seed"), [*((task, None) for task in get_args(TaskName)), ("subsequences", 3)]
+    ("task", "words_seed"), [*((task, None) for task in get_args(PaperTask)), ("subsequences", 3)]
 )
 def test_streams_are_those_of_jax(task, words_seed):
     settings = [

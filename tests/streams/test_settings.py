@@ -13,7 +13,7 @@ from longpass.streams import FixedPlan, StreamSettings
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"truncation": 0}, "truncation is 0: it must be at least 1"),
+        ({"truncation": 0}, "truncation is 0: it must be 1 to 100000"),
         ({"batch_size": -3}, "batch_size is -3"),
         ({"symbols": 63}, "symbols is 63: it must be at least 64, one minibatch of 32 streams"),
         ({"symbols": 1e6 + 0.5}, "symbols is 1000000.5: it must be a whole number"),

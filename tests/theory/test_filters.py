@@ -113,6 +113,17 @@ def test_known_delays_of_the_paper():
     assert 0.4 < far[-1] / theory.mean_delay(rates(3.0, 30))[-1] < 0.9
 
 
+@pytest.mark.parametrize(("base", "pools"), [(2.0, 60), (1.5, 100), (3.0, 38)])
+def test_peaks_of_slow_pools_grow_by_the_base(base, pools):
+    """Slow pools are copies of each other on a longer scale. Without care, products of rates become
+    0 in floating point, and rounding grows with every square."""
+    peaks = theory.peak_delay(rates(base, pools)).astype(float)
+    np.testing.assert_allclose(peaks[31:] / peaks[30:-1], base, rtol=1e-4)
+    np.testing.assert_allclose(peaks[-1] / peaks[-2], base, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"peaks are known for at most \d+ of these pools"):
+        theory.peak_delay(rates(base, pools + 10))
+
+
 @given(horizon=st.floats(0, 1e6), base=st.floats(1.05, 5.0))
 def test_pools_for_are_the_fewest_that_reach(horizon, base):
     pools = theory.pools_for(horizon, base)
@@ -125,7 +136,7 @@ def test_pools_for_are_the_fewest_that_reach(horizon, base):
     ("call", "message"),
     [
         (lambda: rates(1.0, 4), "base is 1.0: it must be finite and above 1"),
-        (lambda: rates(2.0, 0), "pools is 0: it must be at least 1"),
+        (lambda: rates(2.0, 0), "pools is 0: it must be 1 to 1000"),
         (lambda: theory.impulse_response([0.5], 0), "length is 0: it must be at least 1"),
         (lambda: theory.mean_delay([0.5, 0.0]), r"rates\[1\] is .*0.0.*: it must be in \(0, 1\]"),
         (lambda: theory.spread([]), "at least one number"),
@@ -134,6 +145,9 @@ def test_pools_for_are_the_fewest_that_reach(horizon, base):
             "wiring is 'ring': it must be one of 'chain'",
         ),
         (lambda: theory.pools_for(-1, 2.0), "horizon is -1.0: it must be finite and at least 0"),
+        (lambda: theory.pools_for(1e300, 1.0000001), "horizon is 1e[+]300: 1000 pools of base 1"),
+        (lambda: rates(2.0, 2**31 - 1), "pools is 2147483647: it must be 1 to 1000"),
+        (lambda: rates(1e200, 2), "pools is 2: it must be at most 1 with base 1e[+]200"),
         (lambda: theory.reconstruct(np.ones(3), [0.5], 9), "first axis must be the 1 pools"),
         (lambda: theory.memory_capacity([0.5], 9, noise=-1.0), "noise is -1.0"),
     ],

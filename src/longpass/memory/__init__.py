@@ -1,5 +1,5 @@
 """Memories: modules that carry a state through time, under one contract (`AbstractMemory`)."""
 
-import lazy_loader
+from longpass._extras import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

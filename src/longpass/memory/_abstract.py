@@ -37,6 +37,22 @@ class AbstractMemory(eqx.Module):
 
     A memory of your own defines `input_size`, `dtype`, `output_shape`, `initial_state`, `step` and
     `unroll` (`plain_unroll` will do); calling it and `unroll_batch` are then defined as well.
+
+    >>> class Sum(AbstractMemory):
+    ...     input_size: int = eqx.field(static=True)
+    ...     dtype: Any = eqx.field(static=True, default=np.dtype("float32"))
+    ...     output_shape = property(lambda self: (self.input_size,))
+    ...     def initial_state(self, batch_shape=()):
+    ...         return jnp.zeros((*batch_shape, self.input_size), self.dtype)
+    ...     def step(self, state, x, start=False):
+    ...         state = jnp.where(start, 0.0, state) + x
+    ...         return state, state
+    ...     def unroll(self, state, xs, starts=None, block_every=None):
+    ...         return plain_unroll(self, state, xs, starts, block_every)
+    >>> memory = Sum(2)
+    >>> _, sums = memory(memory.initial_state(), jnp.ones((4, 2), memory.dtype))
+    >>> sums[:, 0].tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
 
     input_size: eqx.AbstractVar[int]
@@ -141,7 +157,14 @@ def plain_unroll(
 ) -> tuple[State, Float[Array, "time *output"]]:
     """`memory.unroll` as a scan over `memory.step`: the reference for every faster form.
 
-    Arguments and returned values are those of `AbstractMemory.unroll`.
+    **Arguments:**
+
+    - `memory`: any memory.
+    - `state`, `xs`, `starts`, `block_every`: as for `AbstractMemory.unroll`.
+
+    **Returns:**
+
+    The state after the last step and the outputs, as `AbstractMemory.unroll` does.
     """
     xs = check_unroll(memory, state, xs, starts, block_every)
     length = xs.shape[0]

@@ -18,6 +18,14 @@ from longpass.memory._types import MemoryLike, State
 _Shape = tuple[int | None, ...]
 
 
+def choose_dtype(dtype: DTypeLike | None) -> np.dtype:
+    """The dtype that an argument asks for. None: JAX's default, float32."""
+    try:
+        return jnp.zeros((), dtype).dtype
+    except (TypeError, ValueError):
+        raise TypeError(f"dtype is {dtype!r}: it must be a dtype, such as float32") from None
+
+
 def check_step(
     memory: MemoryLike, state: State, x: object, start: object
 ) -> Float[Array, " input"]:

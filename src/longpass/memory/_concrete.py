@@ -1,4 +1,7 @@
-"""The LP-RNN of the paper, nicknamed Concrete, and its parallel control."""
+"""The LP-RNN of the paper, nicknamed Concrete, and its parallel control.
+
+Section 2 of the paper, its figure 1 and appendix D (schematics).
+"""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
@@ -10,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
-from longpass._rates import rates
+from longpass._rates import MOST_POOLS, rates
 from longpass.memory._abstract import AbstractMemory, block_steps, clear
 from longpass.memory._arguments import check_step, check_unroll
 from longpass.memory._filters import Filter, FilterForm, filter_pools
@@ -236,6 +239,7 @@ class Concrete(PooledMemory):
         - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
         - `key`: for the initial weights.
         """
+        check_sizes(input_size, pool_size, num_pools)
         # Only one half of the key is used: initial weights must not change between versions.
         reader_key, _ = jax.random.split(key)
         filters = PoolChain(pool_size, rates(base, num_pools), link=link, dtype=dtype)
@@ -279,12 +283,20 @@ class Parallel(PooledMemory):
         activation: Activation = jax.nn.relu,
     ):
         """**Arguments:** those of `Concrete` except `link`, since no pool feeds another."""
+        check_sizes(input_size, pool_size, num_pools)
         filters = PoolBank(pool_size, rates(base, num_pools), dtype=dtype)
         reads = input_size if read_input else None
         reader = Reader(filters, reads, output_size, viewport_size, normalise, activation, key=key)
         super().__init__(
             filters, reader, input_size=input_size, base=base, gradient_pools=gradient_pools
         )
+
+
+def check_sizes(input_size: object, pool_size: object, num_pools: object) -> None:
+    """Check arguments by their own names, before other classes check them by theirs."""
+    _checks.positive_int("input_size", input_size)
+    _checks.positive_int("pool_size", pool_size)
+    _checks.int_within("num_pools", num_pools, 1, MOST_POOLS)
 
 
 def unroll_pooled(

@@ -1,5 +1,6 @@
 """Saving and loading a memory, in files that `longpass.torch` reads and writes too."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from longpass._json import JsonObject
-from longpass._weight_files import WeightFile, choose_activation, read_weights, write_weights
+from longpass._weight_files import (
+    WeightFile,
+    check_shapes,
+    choose_activation,
+    read_weights,
+    refuse_file,
+    write_weights,
+)
 from longpass.memory._abstract import AbstractMemory
 from longpass.memory._concrete import Concrete, Parallel, PooledMemory
 from longpass.memory._gru import GRU
@@ -67,6 +75,10 @@ def load(path: str | Path, *, activation: Activation | None = None) -> AbstractM
     - `path`: the file.
     - `activation`: of viewports and summariser. None: as saved; it must be given if the memory was
       saved with one that has no name in both frameworks.
+
+    **Returns:**
+
+    The memory, of the class that was saved.
     """
     file = read_weights(path)
     options: dict[str, Any] = dict(file.arguments)
@@ -79,8 +91,14 @@ def load(path: str | Path, *, activation: Activation | None = None) -> AbstractM
         raise ValueError(
             f"dtype is float64 in {str(path)!r}: to load it, jax_enable_x64 must be set"
         )
-    memory = _CLASSES[file.kind](**options)
-    return _replace_arrays(memory, file.arrays)
+    make = functools.partial(_CLASSES[file.kind], **options)
+    try:
+        # Nothing is allocated: the arguments may ask for more than there is.
+        shapes = eqx.filter_eval_shape(lambda: _name_arrays(make()))
+    except (TypeError, ValueError) as error:
+        raise refuse_file(path, str(error)) from None
+    check_shapes(path, file.arrays, {name: array.shape for name, array in shapes.items()})
+    return _replace_arrays(make(), file.arrays)
 
 
 def _name_arrays(memory: AbstractMemory) -> dict[str, Any]:

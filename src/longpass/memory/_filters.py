@@ -1,5 +1,7 @@
 """Pools as linear filters, p_t = A p_{t-1} + c u_t, in several exact forms.
 
+Section 4.1 of the paper takes this view; the recursion is that of section 2.
+
 - `scan_form`: the recursion, elementwise, step by step.
 - `chunk_form`: products with a table of impulse responses. Within a chunk of C steps the pools
   are a (C, k + C) matrix times [the pools that enter the chunk; its C inputs]. A single chunk is
@@ -32,7 +34,11 @@ CHUNK = 32
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-    """The rates of pools, fastest first, and how the pools are fed. Hashable, so static."""
+    """The rates of pools, fastest first, and how the pools are fed. Hashable, so static.
+
+    >>> Filter((0.5, 0.25, 0.125), "chain").take(2)
+    Filter(rates=(0.5, 0.25), wiring='chain')
+    """
 
     rates: tuple[float, ...]
     wiring: Wiring

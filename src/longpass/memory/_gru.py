@@ -1,4 +1,7 @@
-"""The gated recurrent unit: a baseline under the same contract."""
+"""The gated recurrent unit: a baseline under the same contract.
+
+Cho et al. 2014, in the form of PyTorch. The paper has no GRU.
+"""
 
 import equinox as eqx
 import jax
@@ -8,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
 from longpass.memory._abstract import AbstractMemory, clear
-from longpass.memory._arguments import check_step, check_unroll
+from longpass.memory._arguments import check_step, check_unroll, choose_dtype
 from longpass.memory._gates import init_gate_weights, init_keep_bias, scan_gates
 from longpass.memory._types import DType
 
@@ -47,7 +50,7 @@ class GRU(AbstractMemory):
         `longest_time` set its bias."""
         self.input_size = _checks.positive_int("input_size", input_size)
         self.hidden_size = size = _checks.positive_int("hidden_size", hidden_size)
-        self.dtype = jnp.zeros((), dtype).dtype
+        self.dtype = choose_dtype(dtype)
         self.input_weight, self.recurrent_weight = init_gate_weights(
             3, size, self.input_size, self.dtype, key
         )

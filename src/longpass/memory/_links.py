@@ -1,5 +1,7 @@
 """Links: operations between one pool of a chain and the next.
 
+Section 2 of the paper mentions such links as extensions.
+
 The paper's model has none, and mentions "random projections, nonlinearities, or gating" as
 extensions. A link maps the contents of pool n - 1 to the input of pool n, and may change the rate
 of pool n.

@@ -1,5 +1,7 @@
 """The LSTM, a baseline under the same contract, and its fast form for batches.
 
+The baseline of sections 5.1 and 5.2 (Hochreiter and Schmidhuber 1997).
+
 `LSTM.unroll_batch` has a backward pass written by hand: it computes all four activations with one
 tanh, keeps only what it needs through time, and makes the gradients of weights as one product over
 all steps and sequences, in the orientation that is fast on CPUs.
@@ -15,7 +17,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from longpass import _checks
 from longpass.memory._abstract import AbstractMemory, block_steps, clear
-from longpass.memory._arguments import check_step, check_unroll
+from longpass.memory._arguments import check_step, check_unroll, choose_dtype
 from longpass.memory._gates import init_gate_weights, init_keep_bias, scan_gates
 from longpass.memory._types import DType
 
@@ -72,7 +74,7 @@ class LSTM(AbstractMemory):
         """
         self.input_size = _checks.positive_int("input_size", input_size)
         self.hidden_size = size = _checks.positive_int("hidden_size", hidden_size)
-        self.dtype = jnp.zeros((), dtype).dtype
+        self.dtype = choose_dtype(dtype)
         self.input_weight, self.recurrent_weight = init_gate_weights(
             4, size, self.input_size, self.dtype, key
         )

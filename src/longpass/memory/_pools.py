@@ -1,4 +1,7 @@
-"""Pools as memories of their own: a chain, and the parallel bank that is its control."""
+"""Pools as memories of their own: a chain, and the parallel bank that is its control.
+
+The recursion of section 2: p[n]_t = a_n p[n-1]_t + (1 - a_n) p[n]_{t-1}; the bank is figure 1b.
+"""
 
 import abc
 
@@ -11,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from longpass import _checks
 from longpass._rates import Rates
 from longpass.memory._abstract import AbstractMemory, block_gradient, block_steps, clear
-from longpass.memory._arguments import check_step, check_unroll
+from longpass.memory._arguments import check_step, check_unroll, choose_dtype
 from longpass.memory._filters import Filter, FilterForm, PoolHistory, filter_pools, step_pools
 from longpass.memory._links import AbstractLink, check_link
 from longpass.memory._types import DType, Inputs, Starts
@@ -79,16 +82,22 @@ class PoolChain(AbstractPools):
         - `size`: width of the input and of every pool.
         - `rates`: a_1 .. a_k, each in (0, 1], such as `rates(2.0, 8)`.
         - `link`: operation between pools, such as `Gate(size, k)`. None: none, as in the paper.
-        - `dtype`: of inputs and state. None: JAX's default, float32.
+        - `dtype`: of inputs and state, float32 or float64. None: JAX's default, float32.
         """
         self.size = self.input_size = _checks.positive_int("size", size)
         self.rates = _checks.rates_tuple(rates)
-        self.dtype = jnp.zeros((), dtype).dtype
+        self.dtype = _choose_dtype(dtype)
         self.link = check_link(link, self.size, len(self.rates))
 
     @property
     def filter(self) -> Filter:
         return Filter(self.rates, "chain")
+
+
+def _choose_dtype(dtype: DType) -> np.dtype:
+    chosen = choose_dtype(dtype)
+    _checks.pool_dtype(chosen.name)
+    return chosen
 
 
 class PoolBank(AbstractPools):
@@ -114,11 +123,11 @@ class PoolBank(AbstractPools):
 
         - `size`: width of the input and of every pool.
         - `rates`: a_1 .. a_k, each in (0, 1], such as `rates(2.0, 8)`.
-        - `dtype`: of inputs and state. None: JAX's default, float32.
+        - `dtype`: of inputs and state, float32 or float64. None: JAX's default, float32.
         """
         self.size = self.input_size = _checks.positive_int("size", size)
         self.rates = _checks.rates_tuple(rates)
-        self.dtype = jnp.zeros((), dtype).dtype
+        self.dtype = _choose_dtype(dtype)
         self.link = None
 
     @property

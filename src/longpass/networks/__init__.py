@@ -4,6 +4,6 @@
 `make_actor_critic` build the paper's networks from the name of a memory.
 """
 
-import lazy_loader
+from longpass._extras import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

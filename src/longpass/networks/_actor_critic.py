@@ -1,4 +1,7 @@
-"""The paper's actor-critic: convolutional torso, memory, linear heads."""
+"""The paper's actor-critic: convolutional torso, memory, linear heads.
+
+Section 5.2 of the paper, figure 1 and appendix D (schematics).
+"""
 
 from typing import Unpack, get_args
 
@@ -9,6 +12,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
 from longpass import _checks
+from longpass._options import NO_OPTIONS, Options
 from longpass.memory import MemoryLike, MemoryName, PooledMemory, Start, State, has_pools
 from longpass.networks._memories import MemoryOptions, SizedMemoryOptions, make_memory
 from longpass.networks._names import Embedding, Writer
@@ -229,9 +233,10 @@ def make_actor_critic(
     threshold: float = 1.0,
     logit_scale: float = 0.01,
     read_last_step: bool = False,
+    memory_options: Options = NO_OPTIONS,
     dtype: DTypeLike = jnp.float32,
     key: PRNGKeyArray,
-    **memory_options: Unpack[MemoryOptions],
+    **options: Unpack[MemoryOptions],
 ) -> ActorCritic:
     """Make one of the paper's actor-critics by the name of its memory.
 
@@ -245,19 +250,33 @@ def make_actor_critic(
     - `pool_size`: units of each pool. Memories without pools ignore it.
     - `embedding_size`: units of the torso's embedding; for parallel pools it is `pool_size`.
     - `writer`, `embedding`, `threshold`, `logit_scale`, `read_last_step`: as for `ActorCritic`.
+    - `memory_options`: further arguments of the memory by name, see `make_memory`.
     - `dtype`: of parameters and state.
     - `key`: for the initial weights.
-    - `memory_options`: further arguments of the memory, see `make_memory`.
+    - `options`: those of our own memories, see `make_memory`.
+
+    **Returns:**
+
+    The network with initial weights.
     """
     memory_key = jax.random.split(key, 4)[1]
     width = pool_size if memory == "parallel" else embedding_size
     if read_last_step:
         width += num_actions + 1
-    options: SizedMemoryOptions = {**memory_options}
+    sized: SizedMemoryOptions = {**options}
     if has_pools(memory):
-        options["pool_size"] = pool_size
+        sized["pool_size"] = pool_size
+    core = make_memory(
+        memory,
+        width,
+        output_size,
+        dtype=dtype,
+        key=memory_key,
+        memory_options=memory_options,
+        **sized,
+    )
     return ActorCritic(
-        make_memory(memory, width, output_size, dtype=dtype, key=memory_key, **options),
+        core,
         observation_shape,
         num_actions,
         writer=writer,

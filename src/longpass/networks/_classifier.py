@@ -1,4 +1,7 @@
-"""The paper's classifiers of symbol sequences: memory, hidden layer, logits."""
+"""The paper's classifiers of symbol sequences: memory, hidden layer, logits.
+
+Section 5.1 of the paper and appendix D (schematics).
+"""
 
 from typing import Unpack
 
@@ -8,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from longpass import _checks
+from longpass._options import NO_OPTIONS, Options
 from longpass.memory import DType, MemoryLike, MemoryName, State, has_pools
 from longpass.networks._memories import PoolOptions, SizedMemoryOptions, make_memory
 
@@ -115,6 +119,7 @@ def make_classifier(
     *,
     hidden_size: int = 128,
     pool_size: int = 64,
+    memory_options: Options = NO_OPTIONS,
     dtype: DType = None,
     key: PRNGKeyArray,
     **pool_options: Unpack[PoolOptions],
@@ -132,9 +137,14 @@ def make_classifier(
     - `num_classes`: number of classes.
     - `hidden_size`: units of the hidden layer (M in the paper's table).
     - `pool_size`: units of each pool; without pools, units of the memory (D).
+    - `memory_options`: further arguments of the memory, see `make_memory`.
     - `dtype`: of parameters and state. None: JAX's default, float32.
     - `key`: for the initial weights.
     - `pool_options`: further arguments of `Concrete` or `Parallel`.
+
+    **Returns:**
+
+    The network with initial weights.
     """
     embedding_key, memory_key, _, _ = jax.random.split(key, 4)
     pooled = has_pools(memory)
@@ -148,7 +158,15 @@ def make_classifier(
     if pooled:
         output_size = hidden_size
         options["pool_size"] = pool_size
-    core = make_memory(memory, input_size, output_size, dtype=dtype, key=memory_key, **options)
+    core = make_memory(
+        memory,
+        input_size,
+        output_size,
+        dtype=dtype,
+        key=memory_key,
+        memory_options=memory_options,
+        **options,
+    )
     return Classifier(
         core, num_classes, embedding=embedding, hidden_size=None if pooled else hidden_size, key=key
     )

@@ -1,10 +1,20 @@
 """Making memories by name: a convenience for settings and the command line."""
 
-from typing import TypedDict, Unpack
+import inspect
+from typing import Any, TypedDict, Unpack
 
 from jaxtyping import PRNGKeyArray
 
-from longpass.memory import AbstractMemory, DType, MemoryName, Normalise, find_memory
+from longpass._options import NO_OPTIONS, Options
+from longpass.memory import (
+    DType,
+    MemoryLike,
+    MemoryName,
+    Normalise,
+    check_options,
+    find_memory,
+    make_foreign,
+)
 
 
 class PoolOptions(TypedDict, total=False):
@@ -42,17 +52,21 @@ def make_memory(
     *,
     dtype: DType = None,
     key: PRNGKeyArray,
+    memory_options: Options = NO_OPTIONS,
     **options: Unpack[SizedMemoryOptions],
-) -> AbstractMemory:
+) -> MemoryLike:
     """Make a memory by its name.
 
     **Arguments:**
 
-    - `name`: `"chain"` (`Concrete`), `"parallel"` (`Parallel`), `"lstm"` or `"gru"`.
+    - `name`: `"chain"` (`Concrete`), `"parallel"` (`Parallel`), `"lstm"`, `"gru"`, `"lru"` or
+      `"mingru"`; or `package.module:factory` or `memax:NAME` (see `make_foreign`).
     - `input_size`: width of the input.
-    - `output_size`: width of the output, which is the `hidden_size` of LSTM and GRU.
+    - `output_size`: width of the output, which is the `hidden_size` of LSTM and GRU. A factory of
+      another package does not get it.
     - `dtype`: of parameters, inputs and state. None: JAX's default, float32.
     - `key`: for the initial weights.
+    - `memory_options`: further arguments of the class or factory, by name.
     - `options`: further arguments of `Concrete` and `Parallel`, or of `LSTM` and `GRU`. Other
       memories have none.
 
@@ -72,4 +86,18 @@ def make_memory(
             raise ValueError(
                 f"{option} is {value!r}: it must not be given for {name}, which has no {parts}"
             )
-    return memory.load()(input_size, output_size, dtype=dtype, key=key, **options)
+    if memory.is_foreign:
+        more = memory_options.values_by_name
+        return make_foreign(name, input_size, dtype=dtype, key=key, options=more)
+    make: Any = memory.load()
+    given: dict[str, Any] = dict(options)
+    more = memory_options.values_by_name
+    fixed = {"hidden_size", "output_size", "dtype"}
+    parameters = inspect.signature(make).parameters
+    check_options(name, {one: parameters[one] for one in parameters if one not in fixed}, more)
+    for option in more.keys() & given.keys():
+        raise ValueError(
+            f"memory_options has {option}={more[option]!r}: it must be left out, because "
+            f"{option} is a setting of its own"
+        )
+    return make(input_size, output_size, dtype=dtype, key=key, **given, **more)

@@ -17,6 +17,17 @@ class Torso(eqx.Module):
     Boards (rows, columns, features) pass a 3 x 3 convolution of 16 channels with stride 2; other
     shapes are only flattened. One layer makes the embedding. Both end in a ReLU. Initial weights
     are truncated normal with variance 1 / fan-in, biases 0; `sparse` makes others.
+
+    **Arguments:**
+
+    - `shape`: of an observation.
+    - `size`: of the embedding.
+    - `dtype`: of the weights.
+    - `key`: for the initial weights.
+
+    >>> torso = Torso((7, 11, 5), 32, dtype=jnp.float32, key=jax.random.key(0))
+    >>> torso(jnp.zeros((4, 7, 11, 5))).shape
+    (4, 32)
     """
 
     shape: tuple[int, ...] = eqx.field(static=True)

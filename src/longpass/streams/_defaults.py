@@ -4,7 +4,7 @@ They were found by a small search (`scripts/search_defaults.py`), which docs/cla
 describes. This file does not import JAX.
 """
 
-from longpass.memory import MemoryName, has_pools
+from longpass.memory import MemoryName, has_pools, is_foreign
 
 _POOLS = {"pool_size": 24, "num_pools": 12, "viewport_size": 16, "base": 1.5}
 _STATE = {"state_size": 32}
@@ -27,13 +27,22 @@ def memory_defaults(memory: MemoryName, minibatch: int) -> dict[str, int | float
 
     - `memory`: its name.
     - `minibatch`: symbols in a minibatch.
+
+    **Returns:**
+
+    The values by the names of settings.
     """
     if not has_pools(memory):
-        return {"learning_rate": _STATE_RATE, **_STATE}
+        return {"learning_rate": _STATE_RATE, **({} if is_foreign(memory) else _STATE)}
     rate = min(_LARGEST_RATE, _POOL_RATE * (minibatch / _MINIBATCH) ** _GROWTH)
     return {"learning_rate": float(f"{rate:.2g}"), **_POOLS}
 
 
 def foreign_settings(memory: MemoryName) -> tuple[str, ...]:
-    """The settings that this memory does not have: those of pools, or those of other memories."""
+    """The settings that this memory does not have: those of pools, or those of other memories.
+
+    A factory of another package decides about all sizes.
+    """
+    if is_foreign(memory):
+        return (*_POOLS, "normalise", *_STATE)
     return tuple(_STATE) if has_pools(memory) else (*_POOLS, "normalise")

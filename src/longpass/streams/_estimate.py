@@ -18,6 +18,10 @@ def estimate_seconds(runs: Iterable[StreamSettings], learner: LearnerName | None
 
     - `runs`: their settings.
     - `learner`: what computes the updates, as for `StreamTraining`.
+
+    **Returns:**
+
+    Seconds of one core.
     """
     return sum(_estimate_run(settings.resolved(), learner) for settings in runs)
 
@@ -62,10 +66,10 @@ def _estimate_pools_by_jax(s: StreamSettings) -> float:
 
 
 def _estimate_gates_by_jax(s: StreamSettings) -> float:
-    assert s.state_size is not None
+    size = _state_size(s)
     # Without a label in the minibatch there is no backward pass.
     learned = min(1.0, s.minibatch * _LABEL)
-    flops = 2 * 4 * s.state_size * (s.state_size + 18) * _count_symbols(s) * (1 + 2 * learned)
+    flops = 2 * 4 * size * (size + 18) * _count_symbols(s) * (1 + 2 * learned)
     per_update = 8000 + 1.2 * _count_gate_weights(s)
     return 1e-9 * (s.updates * per_update + _count_symbols(s) * 25 + flops / 25)
 
@@ -75,5 +79,10 @@ def _count_symbols(s: StreamSettings) -> int:
 
 
 def _count_gate_weights(s: StreamSettings) -> int:
-    assert s.state_size is not None
-    return 4 * s.state_size * (s.state_size + 9) + s.state_size * s.hidden_size
+    size = _state_size(s)
+    return 4 * size * (size + 9) + size * s.hidden_size
+
+
+def _state_size(s: StreamSettings) -> int:
+    """Units of a memory without pools; of a factory's they are not known."""
+    return 32 if s.state_size is None else s.state_size

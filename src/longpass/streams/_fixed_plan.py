@@ -15,7 +15,12 @@ from longpass.streams._settings import (
 
 @dataclasses.dataclass(frozen=True)
 class FixedPlan:
-    """The runs of a sweep: each memory at each truncation with its defaults, several seeds."""
+    """The runs of a sweep: each memory at each truncation with its defaults, several seeds.
+
+    >>> plan = FixedPlan("short", "two-markers", ("chain", "lstm"), (2, 16), seeds=3, symbols=1000)
+    >>> len(plan)
+    12
+    """
 
     name: str
     """Name of the sweep."""
@@ -23,9 +28,9 @@ class FixedPlan:
     """Task."""
     memories: tuple[MemoryName, ...]
     """Memories."""
-    truncations: tuple[int, ...]
+    truncations: Annotated[tuple[int, ...], Bounds(least=1, most=100_000)]
     """Truncation lengths."""
-    seeds: Annotated[int, Bounds(least=1)]
+    seeds: Annotated[int, Bounds(least=1, most=10_000)]
     """Runs per memory and truncation, with seeds from 0."""
     symbols: int
     """Symbols to train each run on."""

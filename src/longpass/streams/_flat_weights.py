@@ -19,6 +19,12 @@ class WeightLayout:
     """How the arrays of a network lie in a vector, and everything of the network that is no array.
 
     Hashable: it is a static argument of compiled programs. Make one by `WeightLayout.of`.
+
+    >>> from longpass.streams import StreamSettings, make_network
+    >>> settings = StreamSettings(memory="lstm", state_size=4, hidden_size=8).resolved()
+    >>> network = jax.eval_shape(lambda: make_network(settings, "float32"))
+    >>> WeightLayout.of(network).size
+    284
     """
 
     structure: Hashable

@@ -23,8 +23,8 @@ from longpass.streams._update import GroupHyperParams, GroupShape, Learner
 
 # Settings that decide what the network is.
 _NETWORK_SETTINGS = (
-    *("task", "memory", "words_seed", "hidden_size", "state_size"),
-    *("pool_size", "num_pools", "viewport_size", "base", "normalise"),
+    *("task", "memory", "words_seed", "hidden_size", "state_size", "span"),
+    *("pool_size", "num_pools", "viewport_size", "base", "normalise", "memory_options"),
 )
 
 Tree = TypeVar("Tree")
@@ -45,7 +45,7 @@ def make_shape(settings: Sequence[StreamSettings]) -> GroupShape:
             "the runs of a group are not alike: they must differ in seed, learning_rate, epsilon "
             "and base only"
         )
-    task = make_task(first.task, first.words_seed)
+    task = make_task(first.task, first.words_seed, first.span)
     return GroupShape(task, first.truncation, first.batch_size, first.clear_state)
 
 

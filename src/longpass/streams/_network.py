@@ -24,10 +24,16 @@ def make_network(
     - `settings`: of the run, complete.
     - `dtype`: of the weights.
     - `seed`: in the place of that in the settings.
+
+    **Returns:**
+
+    The network with initial weights.
     """
-    task = make_task(settings.task, settings.words_seed)
+    task = make_task(settings.task, settings.words_seed, settings.span)
     # `make_classifier` has one argument for the size of a pool and of an LSTM, as the paper has D.
-    options: dict[str, Any] = {"pool_size": settings.state_size}
+    options: dict[str, Any] = {}
+    if settings.state_size is not None:
+        options = {"pool_size": settings.state_size}
     if settings.has_pools:
         names = ("pool_size", "num_pools", "viewport_size", "base", "normalise")
         options = {name: getattr(settings, name) for name in names}
@@ -36,6 +42,7 @@ def make_network(
         len(task.alphabet),
         len(task.classes),
         hidden_size=settings.hidden_size,
+        memory_options=settings.memory_options,
         **options,
         dtype=dtype,
         key=jax.random.fold_in(jax.random.key(settings.seed if seed is None else seed), 0),

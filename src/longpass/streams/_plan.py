@@ -1,5 +1,7 @@
 """The plan of a sweep with random settings.
 
+The ranges are those of the table in section 5.1 of the paper.
+
 Run i is a pure function of the sweep's name, its seed and i.
 """
 
@@ -11,8 +13,9 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from longpass import _checks
-from longpass._fields import Bounds, check_settings
-from longpass.memory import MemoryName, has_pools
+from longpass._fields import OPTIONS_FLAG, Added, Bounds, check_settings
+from longpass._options import NO_OPTIONS, Options
+from longpass.memory import MemoryName, has_pools, is_foreign
 from longpass.streams._settings import (
     LearnerName,
     StreamSettings,
@@ -37,6 +40,9 @@ _GROUP_SIZE = 8
 Value = TypeVar("Value")
 
 
+_Sizes = Annotated[tuple[int, ...], Bounds(least=1, most=100_000)]
+
+
 @dataclasses.dataclass(frozen=True)
 class SweepPlan:
     """The runs of a sweep: some with random settings per cell (task, memory and truncation).
@@ -47,21 +53,32 @@ class SweepPlan:
 
     name: str = "sweep"
     """Name of the sweep. Name and seed decide which settings are drawn."""
-    seed: Annotated[int, Bounds(least=0)] = 0
+    seed: Annotated[int, Bounds(most=_checks.MOST_SEED)] = 0
     """Another seed draws other settings, weights and streams."""
     tasks: tuple[TaskName, ...] = ("two-markers", "three-markers", "subsequences")
     """Tasks."""
     memories: tuple[MemoryName, ...] = ("chain", "parallel", "lstm")
     """Memories."""
-    truncations: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
+    truncations: _Sizes = (
+        2,
+        4,
+        8,
+        16,
+        32,
+        64,
+        128,
+        256,
+    )
     """Truncation lengths."""
-    batch_sizes: tuple[int, ...] = (4, 8, 16, 32, 64, 128)
+    batch_sizes: _Sizes = (4, 8, 16, 32, 64, 128)
     """Batch sizes to draw from."""
-    runs: Annotated[int, Bounds(least=1)] = 20
+    runs: Annotated[int, Bounds(least=1, most=10_000)] = 20
     """Runs per task, memory and truncation."""
     symbols: int | float | None = None
     """Symbols to train each run on. By default as many as in the paper: 4e7, for subsequences
     1e8."""
+    memory_options: Annotated[Options, OPTIONS_FLAG, Added()] = NO_OPTIONS
+    """Further arguments of those memories that are factories of other packages."""
 
     def check(self) -> None:
         """ValueError or TypeError if a setting is not allowed."""
@@ -72,11 +89,9 @@ class SweepPlan:
             values = getattr(self, what)
             if not values or len(set(values)) < len(values):
                 raise ValueError(f"{what} is {values}: it must have at least one value, each once")
-        for truncation in self.truncations:
-            _checks.positive_int("truncation", truncation)
-        for batch_size in self.batch_sizes:
-            _checks.positive_int("batch_size", batch_size)
         largest = max(self.batch_sizes) * max(self.truncations)
+        if self.symbols is not None:
+            _checks.count("symbols", self.symbols)
         if self.symbols is not None and self.symbols < largest:
             raise ValueError(
                 f"symbols is {self.symbols}: it must be at least {largest}, the largest minibatch "
@@ -117,6 +132,8 @@ class SweepPlan:
                 "viewport_size": _choose(rng, _VIEWPORT_SIZES),
                 "base": _choose(rng, _BASES),
             }
+        elif is_foreign(memory):
+            drawn |= {"memory_options": self.memory_options}
         else:
             drawn |= {"state_size": _choose(rng, _STATE_SIZES)}
         seed = int(rng.integers(2**32))

@@ -12,6 +12,14 @@ def sweep_preset(name: Preset) -> SweepPlan | FixedPlan:
     - laptop: every cell of the paper's figure, 20 random settings each, a quarter of the paper's
       symbols (a tenth for subsequences).
     - paper: 27,000 runs: 375 per cell, 3,000 per task and memory.
+
+    **Arguments:**
+
+    - `name`: of the preset.
+
+    **Returns:**
+
+    The plan.
     """
     match name:
         case "quick":

@@ -27,7 +27,17 @@ class ReferenceLearner(NamedTuple):
 
 
 def init_reference(network: Classifier, batch_size: int) -> ReferenceLearner:
-    """The learner before its first update, with the weights of `network`."""
+    """The learner before its first update, with the weights of `network`.
+
+    **Arguments:**
+
+    - `network`: gives the weights.
+    - `batch_size`: the number of streams.
+
+    **Returns:**
+
+    The learner.
+    """
     weights = flatten_weights(network)
     optimiser = optax.adam(1.0).init(weights)  # whose initial state has no learning rate in it
     return ReferenceLearner(weights, optimiser, network.memory.initial_state((batch_size,)))

@@ -1,17 +1,20 @@
 """Results of sequence classification as a table, from the records below a folder."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 
-from longpass.records import RECORDS, Line, Records
+from longpass.records import NUMBER_OR_NONE, RECORDS, Line, Needs, Records, check_record
 from longpass.streams._settings import KIND
 
 CHANCE: dict[str, float] = {
     "two-markers": 1 / 4,
     "three-markers": 1 / 8,
     "subsequences": 1 / 4,
+    "recall": 1 / 4,
+    "previous": 1 / 4,
 }
 """Accuracy by chance on each task."""
 
@@ -25,11 +28,22 @@ _COLUMNS = {
 }
 
 
+# What is read of a result.
+_NEEDS: Needs = {
+    "settings.task": str,
+    "settings.memory": str,
+    "settings.truncation": int,
+    "settings.batch_size": int,
+    "settings.symbols": int,
+    "accuracy": NUMBER_OR_NONE,
+}
+
+
 def read_results(records: Path) -> pl.DataFrame:
     """Read the results of sequence classification in a folder and all folders below it.
 
-    A run that is recorded twice, with the same settings, counts once. A run that diverged has
-    accuracy 0.
+    A run that is recorded twice, with the same settings, counts once. Runs with a `span` are left
+    out: their task is not the paper's. A run that diverged has accuracy 0.
 
     **Arguments:**
 
@@ -46,10 +60,30 @@ def read_results(records: Path) -> pl.DataFrame:
             f"records is {str(records)!r}: it must be a folder of `longpass classify` or "
             f"`longpass sweep`, or one that holds such folders"
         )
-    lines = (line for file in sorted(records.rglob(RECORDS)) for line in Records(file).read())
+    lines = []
+    for file in sorted(records.rglob(RECORDS)):
+        for line in Records(file).read_events("result", {"kind": str}):
+            if line["kind"] == KIND:
+                check_record(f"a result in {file}", line, _NEEDS)
+                lines.append(line)
+    return tabulate_results(lines)
+
+
+def tabulate_results(lines: Iterable[Line]) -> pl.DataFrame:
+    """The results of sequence classification among some records, as `read_results` returns them.
+
+    **Arguments:**
+
+    - `lines`: the records, oldest first.
+
+    **Returns:** one row per run.
+    """
     runs: dict[str, Line] = {}
     for line in lines:
-        if line.get("event") == "result" and line.get("kind") == KIND:
+        if line.get("event") != "result" or line.get("kind") != KIND:
+            continue
+        # With a span the task is one of the benchmark, not the paper's.
+        if line["settings"].get("span") is None:
             runs.setdefault(json.dumps(line["settings"], sort_keys=True), line)
     return pl.DataFrame([_make_row(line) for line in runs.values()], schema=_COLUMNS)
 

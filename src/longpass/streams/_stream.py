@@ -57,6 +57,11 @@ class StreamTask:
     - `classes`: the names of the classes.
     - `shortest`, `longest`: the least and the greatest length of a sequence.
     - `sequence`: draws one sequence from a key.
+
+    >>> from longpass.streams import make_task
+    >>> task = make_task("two-markers")
+    >>> task.classes, task.mean_length
+    (('XX', 'XY', 'YX', 'YY'), 105.0)
     """
 
     name: str
@@ -76,6 +81,15 @@ def start_stream(task: StreamTask, key: PRNGKeyArray) -> Cursor:
     """Start a stream at a random symbol of its sequence 0, so that streams are not in step.
 
     Only a part of sequence 0 is read, so it has no label.
+
+    **Arguments:**
+
+    - `task`: of the stream.
+    - `key`: equal keys give equal streams.
+
+    **Returns:**
+
+    Where to begin to read.
     """
     stream_key, place_key = jax.random.split(key)
     length = task.sequence(jax.random.fold_in(stream_key, 0)).length
@@ -85,7 +99,13 @@ def start_stream(task: StreamTask, key: PRNGKeyArray) -> Cursor:
 
 
 def read_stream(task: StreamTask, cursor: Cursor, steps: int) -> tuple[Cursor, Stream]:
-    """Read the next `steps` symbols of one stream.
+    """Read the next symbols of one stream.
+
+    **Arguments:**
+
+    - `task`: of the stream.
+    - `cursor`: where to begin, from `start_stream` or the last call.
+    - `steps`: how many symbols.
 
     **Returns:** (where to continue, the piece of the stream).
     """

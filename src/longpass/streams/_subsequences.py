@@ -1,5 +1,7 @@
 """The task with two subsequence markers: slow words spelled in the letters of the distractors.
 
+Section 5.1 of the paper.
+
 The paper does not print its ten subsequences; these are ours. A word has four letters, each held
 for seven steps. Four words of each marker differ from those of the other in which letters they
 have; the fifth words, aacc and ccaa, differ in nothing but their order.
@@ -70,7 +72,16 @@ def spell_words(words: tuple[Words[str], Words[str]]) -> UInt8[np.ndarray, "2 wo
 
 
 def draw_words(seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Another set of ten words under the same rules as `WORDS`."""
+    """Another set of ten words under the same rules as `WORDS`.
+
+    **Arguments:**
+
+    - `seed`: equal seeds draw equal words.
+
+    **Returns:**
+
+    The words of the first and of the second kind.
+    """
     rng = np.random.default_rng(seed)
     p, q, r, s = rng.permutation(list(LETTERS))
     spellings = [word for word in itertools.product((0, 1), repeat=4) if len(set(word)) == 2]

@@ -6,12 +6,15 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
-from longpass._fields import to_json
+from longpass._fields import add_defaults, to_json
 from longpass.jobs import Engine, Job, JobProgress
 from longpass.records import (
+    NUMBER_OR_NONE,
     RECORDS,
     Line,
+    Needs,
     Records,
+    check_record,
     check_same_settings,
     hold_folder,
     make_folder,
@@ -24,6 +27,16 @@ from longpass.streams._settings import LearnerName, StreamSettings, choose_learn
 PLAN = "plan.json"
 SOLVED = 0.95
 """The accuracy from which on a task counts as solved."""
+
+# What is read of a result.
+_NEEDS: Needs = {
+    "run": int,
+    "settings.task": str,
+    "settings.memory": str,
+    "settings.truncation": int,
+    "accuracy": NUMBER_OR_NONE,
+    "diverged": (int, type(None)),
+}
 
 Group: TypeAlias = Sequence[StreamSettings]
 """The payload of a job: settings of runs that are trained together."""
@@ -67,10 +80,17 @@ class Sweep:
     - `plan`: which runs there are; a settings dataclass.
     - `out`: the folder; it is made if it is not there.
     - `learner`: what computes the updates. None: native code where there is any, else JAX.
+
+    >>> import tempfile
+    >>> from longpass.streams import SweepPlan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep = Sweep(SweepPlan(runs=1, truncations=(2,)), Path(folder) / "sweep")
+    ...     len(sweep.plan), len(sweep.results())
+    (9, 0)
     """
 
     def __init__(self, plan: Plan, out: Path, learner: LearnerName | None = None):
-        """ValueError if the plan is not possible, or if the folder holds something else."""
+        """ValueError if the plan is not possible, or if the folder is in use or something else."""
         plan.check()
         for i in range(len(plan) if learner == "native" else 0):
             choose_learner(plan.settings(i), learner)
@@ -78,16 +98,18 @@ class Sweep:
         self.learner: LearnerName | None = learner
         self.out = make_folder("out", out)
         self.records = Records(self.out / RECORDS)
-        self._claim()
+        refuse_foreign(self.out, PLAN, "a sweep")
+        with hold_folder(self.out):
+            self._claim()
         self.warning = self.records.torn_warning()
 
     def results(self) -> list[Line]:
         """The result lines, one per finished run."""
-        return [line for line in self.records.read() if line["event"] == "result"]
+        return self.records.read_events("result", _NEEDS)
 
     def done(self) -> set[int]:
         """The numbers of the runs that are recorded."""
-        return {line["run"] for line in self.results()}
+        return {line["run"] for line in self.records.read_events("result", {"run": int})}
 
     def remaining(self) -> list[Job[Group]]:
         """The jobs that are not done. A job's id is the numbers of its runs.
@@ -152,12 +174,13 @@ class Sweep:
 
     def _claim(self) -> None:
         """Take a new folder, or check that an old one is of this plan."""
-        refuse_foreign(self.out, PLAN, "a sweep")
         path, plan = self.out / PLAN, to_json(self.plan)
         if path.exists():
-            old = read_json(path, "a plan")
+            old = add_defaults(type(self.plan), read_json(path, "a plan"))
             check_same_settings(self.out, old, plan, ignore=("runs",))
             # More runs per cell leave those of the old plan as they are.
+            if "runs" in plan:
+                check_record(str(path), old, {"runs": int})
             if plan.get("runs", 0) < old.get("runs", 0):
                 raise ValueError(
                     f"runs is {plan['runs']}: it must be at least {old['runs']}, as many as the "

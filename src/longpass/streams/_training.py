@@ -69,6 +69,11 @@ class StreamTraining:
     - `learner`: what computes the updates. None: native code where there is any, else JAX.
     - `dtype`: of weights and states.
     - `advance_seconds`: about how long one call of `advance` trains.
+
+    >>> from longpass.streams import StreamSettings
+    >>> training = StreamTraining([StreamSettings(symbols=6_400)], learner="jax")
+    >>> training.updates, training.done
+    (0, False)
     """
 
     def __init__(
@@ -204,6 +209,15 @@ def checkpoint_shape(
     """The checkpoint of a training with shapes and dtypes in the place of arrays.
 
     Nothing is computed or compiled.
+
+    **Arguments:**
+
+    - `settings`: of each run.
+    - `dtype`: of weights and states.
+
+    **Returns:**
+
+    A pytree of `jax.ShapeDtypeStruct`s, for `Checkpoints.load`.
     """
     complete = [one.resolved() for one in settings]
     shape = make_shape(complete)

@@ -9,6 +9,7 @@ from longpass.theory._filters import Wiring as Wiring
 from longpass.theory._filters import frequency_response as frequency_response
 from longpass.theory._filters import impulse_response as impulse_response
 from longpass.theory._filters import mean_delay as mean_delay
+from longpass.theory._filters import mean_lag as mean_lag
 from longpass.theory._filters import peak_delay as peak_delay
 from longpass.theory._filters import pools_for as pools_for
 from longpass.theory._filters import spread as spread

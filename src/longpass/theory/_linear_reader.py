@@ -126,6 +126,19 @@ def count_distinct_pools(rates: Rates, *, wiring: Wiring = "chain", noise: float
     For white inputs, the covariance of pools that are scaled to deviation 1 has the eigenvalues
     g_i; a direction counts g_i / (g_i + noise^2). Without noise all pools count, and two pools of
     equal contents count as one.
+
+    **Arguments:**
+
+    - `rates`: of the pools, fastest first.
+    - `wiring`: `"chain"` or `"parallel"`.
+    - `noise`: the standard deviation of noise on pools that are scaled to deviation 1.
+
+    **Returns:**
+
+    The count, which need not be whole.
+
+    >>> round(count_distinct_pools((0.5, 0.25, 0.125), noise=0.1), 2)
+    2.9
     """
     noise = _checks.real("noise", noise, least=0.0)
     A, c = transition(rates, wiring)

@@ -1,4 +1,4 @@
-"""The paper's own linear-operator view of the chain (its last appendix): matrices M and J.
+"""The paper's own linear-operator view of the chain (its appendix G): matrices M and J.
 
 The paper writes pools as a row, Y_t = (X_t + Y_{t-1}) M, with rates b^-n. M is the transpose of
 our A (see `transition`). Adding the input to the *old* pools means that it enters pool 1 with
@@ -15,7 +15,20 @@ from longpass.theory._filters import transition
 
 
 def diffusion_matrix(base: float, pools: int) -> Float[np.ndarray, "k k"]:
-    """M[i, j] = (1 - b^-i) b^-(i+1) ... b^-j for i <= j, else 0: what moves where in one step."""
+    """M[i, j] = (1 - b^-i) b^-(i+1) ... b^-j for i <= j, else 0: what moves where in one step.
+
+    **Arguments:**
+
+    - `base`: b.
+    - `pools`: their number, k.
+
+    **Returns:**
+
+    M, of shape `(k, k)`.
+
+    >>> diffusion_matrix(2.0, 2).tolist()
+    [[0.5, 0.125], [0.0, 0.75]]
+    """
     return transition(rates(base, pools))[0].T
 
 
@@ -24,6 +37,18 @@ def history_operator(base: float, length: int) -> Float[np.ndarray, "length leng
 
     Row t is the first row of M^(t+1). Entries of far pools fall below the smallest float64
     and are then 0.
+
+    **Arguments:**
+
+    - `base`: b.
+    - `length`: of the history, and the number of pools.
+
+    **Returns:**
+
+    J, of shape `(length, length)`.
+
+    >>> history_operator(2.0, 2).tolist()
+    [[0.5, 0.125], [0.25, 0.15625]]
     """
     length = _checks.positive_int("length", length)
     M = diffusion_matrix(base, length)

@@ -26,6 +26,23 @@ def reconstruct(
 
     With `noise` 0 it is the smallest past that gives exactly these contents; else the posterior
     mean under white inputs of deviation 1. Inputs older than `length` are taken to be 0.
+
+    **Arguments:**
+
+    - `contents`: of the pools, of shape `(k, ...)`.
+    - `rates`: of the pools, fastest first.
+    - `length`: how many inputs to estimate.
+    - `wiring`: `"chain"` or `"parallel"`.
+    - `noise`: the standard deviation of noise on each pool.
+
+    **Returns:**
+
+    The estimate, of shape `(length, ...)`, newest input first.
+
+    >>> rates = (0.5, 0.25, 0.125)
+    >>> past = reconstruct(impulse_response(rates, 20)[:, 9], rates, 20)  # an input of 9 steps ago
+    >>> int(past.argmax())
+    9
     """
     responses = impulse_response(rates, length, wiring)
     contents = np.asarray(contents, dtype=np.float64)
@@ -48,6 +65,20 @@ def memory_capacity(
     Each entry is the squared correlation between white inputs and their best linear estimate
     (Jaeger's short-term memory capacity). The entries add up to at most the number of pools:
     pools cannot create memory, only place it.
+
+    **Arguments:**
+
+    - `rates`: of the pools, fastest first.
+    - `length`: how many steps back.
+    - `wiring`: `"chain"` or `"parallel"`.
+    - `noise`: the standard deviation of noise on each pool.
+
+    **Returns:**
+
+    The capacities, of shape `(length,)`, newest input first.
+
+    >>> float(memory_capacity((0.5, 0.25), 200).sum().round(3))
+    2.0
     """
     _, _, right, weights = _decompose(impulse_response(rates, length, wiring), noise)
     return weights @ right**2
