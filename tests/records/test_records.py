@@ -48,6 +48,28 @@ def test_a_line_cut_anywhere_costs_only_itself(tmp_path):
             assert torn.read_bytes() == line[:cut] + b"\n"
 
 
+def test_a_line_for_which_there_is_no_room_leaves_nothing(tmp_path, monkeypatch):
+    """A full disk takes the first bytes, and then no more."""
+    records = Records(tmp_path / "records.jsonl")
+    records.append([{"run": 0}])
+    before = records.path.read_bytes()
+    write, calls = os.write, []
+
+    def fill_up(handle, data):
+        calls.append(data)
+        if len(calls) > 1:
+            raise OSError("no space left")
+        return write(handle, bytes(data)[:5])
+
+    monkeypatch.setattr(os, "write", fill_up)
+    with pytest.raises(OSError, match="no space left"):
+        records.append([{"run": 1}])
+    monkeypatch.undo()
+    assert records.path.read_bytes() == before
+    records.append([{"run": 1}])
+    assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]
+
+
 def test_a_broken_line_inside_is_not_ours(tmp_path):
     records = Records(tmp_path / "records.jsonl")
     records.path.write_text('{"run": 0}\nhello\n{"run": 1}\n')

@@ -7,9 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from longpass.records import Checkpoints, InMemory, Records, RunFolder, train_run
+from longpass.agents import Population, PopulationPlan, Study, resolve_settings
+from longpass.envs import TMazeParams
+from longpass.records import Checkpoints, InMemory, Records, RunFolder, hold_folder, train_run
+from longpass.streams import Sweep, SweepPlan
 
 SETTINGS = {"memory": "chain", "seed": 3}
+RUN = resolve_settings("t-maze", TMazeParams(), {}, paper=False, seed=0)
 
 
 class Counting:
@@ -73,7 +77,7 @@ def test_a_stopped_run_is_resumed_where_it_was(tmp_path):
     ]
     for name in ("whole", "cut"):
         with RunFolder(tmp_path / name, "stream", SETTINGS, resume=True) as folder:
-            line = folder.result()
+            line = folder.result({})
         assert line is not None
         assert line["sum"] == 30
         assert (line["kind"], line["settings"]) == ("stream", SETTINGS)
@@ -84,6 +88,14 @@ def test_a_run_stopped_before_its_first_update_begins_at_0(tmp_path):
     assert not begin_and_train(tmp_path, lambda: True)
     assert begin_and_train(tmp_path)
     assert ("resume", 0) in events(tmp_path)
+
+
+def test_a_kill_between_the_first_checkpoint_and_the_first_line_leaves_a_whole_run(tmp_path):
+    with RunFolder(tmp_path, "stream", SETTINGS) as folder:
+        folder.save(Counting())
+    assert begin_and_train(tmp_path)
+    assert events(tmp_path)[0] == ("begin", None)
+    assert [event for event, _ in events(tmp_path)].count("begin") == 1
 
 
 def test_checkpoints_are_saved_as_often_as_asked(tmp_path):
@@ -134,6 +146,22 @@ def test_a_second_process_is_refused_and_touches_nothing(tmp_path):
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     third = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True)
     assert third.returncode == 0, third.stderr
+
+
+@pytest.mark.parametrize("kind", ["sweep", "study", "population"])
+def test_who_holds_a_folder_is_told_before_anything_is_written(tmp_path, kind):
+    """Also if the folder is new, or the second command was not asked to resume."""
+    make = {
+        "sweep": lambda: Sweep(SweepPlan(name="one"), tmp_path),
+        "study": lambda: Study("one", [], tmp_path),
+        "population": lambda: Population(PopulationPlan(run=RUN), tmp_path),
+    }[kind]
+    with hold_folder(tmp_path):
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        with pytest.raises(ValueError, match=f"in use by process {os.getpid()} on .* since"):
+            make()
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    make()
 
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):

@@ -12,32 +12,23 @@ from matplotlib.patches import Patch
 
 from longpass._intervals import proportion_interval
 from longpass.figures import _style
-from longpass.streams import CHANCE, SOLVED, TaskName, read_results
+from longpass.figures.looks import DASHES, MEMORIES, TASKS
+from longpass.streams import CHANCE, SOLVED, read_results
 
-TASKS: dict[TaskName, str] = {
-    "two-markers": "Two markers",
-    "three-markers": "Three markers",
-    "subsequences": "Two subsequence markers",
-}
-"""Title of each task."""
-MEMORIES = {
-    "chain": ("Concrete (chain)", _style.BLUE),
-    "parallel": ("parallel filters", _style.GREEN),
-    "lstm": ("LSTM", _style.VERMILION),
-    "gru": ("GRU", _style.PURPLE),
-}
-# With dashes and symbols beside colours, memories differ in print and to the colour-blind.
-DASHES = {
-    "chain": "-",
-    "parallel": (0, (4, 1.2, 1, 1.2)),
-    "lstm": (0, (5, 1.5)),
-    "gru": (0, (1.5, 1.2)),
-}
 _SYMBOLS = {"chain": "o", "parallel": "s", "lstm": "^", "gru": "D"}
 _SPACING = 0.27  # of memories at one value, of 1 from value to value
 _WIDTH = 0.2  # of boxes and clouds of dots
 _LEAST = 4  # runs: of fewer there are no quartiles
 _ROW = 8  # points: height of a row of numbers below the panels
+
+
+def _title(memory: str) -> str:
+    """What a memory is called; a factory of another package by its own name."""
+    return MEMORIES[memory][0] if memory in MEMORIES else memory
+
+
+def _colour(memory: str) -> str:
+    return MEMORIES[memory][1] if memory in MEMORIES else _style.GREY
 
 
 def draw_by(column: str, label: str, records: Path, out: Path, name: str) -> list[Path]:
@@ -60,7 +51,9 @@ def draw_by(column: str, label: str, records: Path, out: Path, name: str) -> lis
             f"must be a folder of `longpass classify` or `longpass sweep`"
         )
     shown = [task for task in TASKS if task in table["task"].unique()]
-    memories = [memory for memory in MEMORIES if memory in table["memory"].unique()]
+    found = table["memory"].unique().to_list()
+    memories = [one for one in MEMORIES if one in found]
+    memories += sorted(set(found) - set(MEMORIES))
     with _style.styled():
         figure = _style.new(max(4.6, 0.9 + 2.1 * len(shown)), 4.6)
         axes = figure.subplots(
@@ -86,7 +79,7 @@ def _panel(above: Axes, below: Axes, runs: pl.DataFrame, column: str, memories: 
     values = sorted(runs[column].unique())
     rng = np.random.default_rng(0)  # of the jitter
     for order, memory in enumerate(memories):
-        colour, dashes = MEMORIES[memory][1], DASHES[memory]
+        colour, dashes = _colour(memory), _style.dash(DASHES.get(memory, ()))
         best, solved, spots = [], [], []
         for place, value in enumerate(values):
             cell = runs.filter(pl.col("memory") == memory, pl.col(column) == value)
@@ -102,7 +95,13 @@ def _panel(above: Axes, below: Axes, runs: pl.DataFrame, column: str, memories: 
         if not spots:
             continue
         above.plot(
-            spots, best, _SYMBOLS[memory], color=colour, linestyle=dashes, markersize=2.5, zorder=4
+            spots,
+            best,
+            _SYMBOLS.get(memory, "v"),
+            color=colour,
+            linestyle=dashes,
+            markersize=2.5,
+            zorder=4,
         )
         middle, low, high = np.array(solved).T
         errors = np.clip([middle - low, high - middle], 0, None)
@@ -111,7 +110,7 @@ def _panel(above: Axes, below: Axes, runs: pl.DataFrame, column: str, memories: 
             middle,
             errors,
             color=colour,
-            fmt=_SYMBOLS[memory],
+            fmt=_SYMBOLS.get(memory, "v"),
             markersize=3,
             elinewidth=0.8,
             clip_on=False,
@@ -171,7 +170,7 @@ def _name_rows(ax: Axes, memories: list[str]) -> None:
     """Name the rows of numbers, at the left of the first panel."""
     for row, memory in enumerate(memories):
         ax.annotate(
-            f"n, {MEMORIES[memory][0]}",
+            f"n, {_title(memory)}",
             (0, 0),
             (-4, -14 - _ROW * row),
             xycoords="axes fraction",
@@ -179,7 +178,7 @@ def _name_rows(ax: Axes, memories: list[str]) -> None:
             ha="right",
             va="top",
             fontsize=6,
-            color=MEMORIES[memory][1],
+            color=_colour(memory),
         )
 
 
@@ -189,11 +188,11 @@ def _add_legends(figure: Figure, memories: list[str]) -> None:
         Line2D(
             [],
             [],
-            color=MEMORIES[memory][1],
-            linestyle=DASHES[memory],
-            marker=_SYMBOLS[memory],
+            color=_colour(memory),
+            linestyle=_style.dash(DASHES.get(memory, ())),
+            marker=_SYMBOLS.get(memory, "v"),
             markersize=3,
-            label=MEMORIES[memory][0],
+            label=_title(memory),
         )
         for memory in memories
     ]

@@ -1,22 +1,21 @@
 """How figures look, and how they are saved."""
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: distinct to the colour-blind, and by lightness in print.
-ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-    "#666666",
-)
+from longpass.figures.looks import BLUE as BLUE
+from longpass.figures.looks import GREEN as GREEN
+from longpass.figures.looks import GREY as GREY
+from longpass.figures.looks import ORANGE as ORANGE
+from longpass.figures.looks import PURPLE as PURPLE
+from longpass.figures.looks import SKY as SKY
+from longpass.figures.looks import VERMILION as VERMILION
+
 # With dashes beside colours, neighbours differ in two ways.
 CYCLE = [
     {"color": color, "linestyle": style}
@@ -36,6 +35,11 @@ _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "longpass",
     "svg.fonttype": "none",
 }
+
+
+def dash(strokes: tuple[float, ...]) -> Literal["-"] | tuple[float, tuple[float, ...]]:
+    """A pattern of strokes and gaps as matplotlib takes it."""
+    return (0.0, strokes) if strokes else "-"
 
 
 def new(width: float, height: float) -> Figure:
@@ -63,7 +67,8 @@ def save(figure: Figure, out: Path, name: str) -> list[Path]:
     paths = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         path = out / f"{name}.{kind}"
-        part = path.with_suffix(f".{kind}.part")
+        # A name of this process: another one may draw the same figure into the same folder.
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
         figure.savefig(part, format=kind, dpi=300, metadata=metadata)
         part.replace(path)
         paths.append(path)

@@ -1,4 +1,7 @@
-"""Score by batch size: the supplement to the paper's figure 4."""
+"""Score by batch size: the supplement to the paper's figure 4.
+
+Appendix C.1 of the paper.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Which frequencies each pool passes: what kind of cue it can still hold."""
+"""Which frequencies each pool passes: what kind of cue it can still hold.
+
+Section 4.1 of the paper speaks of these; it has no such figure.
+"""
 
 import dataclasses
 from pathlib import Path

@@ -14,7 +14,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from longpass.agents import RunSettings, load_settings
+from longpass.agents import AUDIT, AUDIT_NEEDS, ROUND_NEEDS, RunSettings, load_settings
 from longpass.figures import _style
 from longpass.records import RECORDS, Line, Records
 
@@ -28,7 +28,10 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
     folder = Path(runs[0])
     if not (folder / "population.json").exists():
         raise ValueError(f"DIR is {str(folder)!r}: it must be the folder of a population")
-    members = sorted((folder / "members").iterdir(), key=lambda path: int(path.name))
+    members = sorted(
+        (path for path in (folder / "members").iterdir() if path.name.isdecimal()),
+        key=lambda path: int(path.name),
+    )
     settings = [load_settings(member) for member in members]
     means = [_means(member) for member in members]
     rounds = max(map(len, means))
@@ -37,7 +40,8 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
     with _style.styled():
         figure = _style.new(2.6 + 1.05 * rounds, 1.3 + 0.42 * len(members))
         axis = figure.subplots()
-        copies = [line for line in Records(folder / "audit.jsonl").read() if line["copied"]]
+        decisions = Records(folder / AUDIT).read_events(None, AUDIT_NEEDS)
+        copies = [line for line in decisions if line["copied"]]
         shades = _cells(axis, means, {(line["round"] + 1, line["member"]) for line in copies})
         for line in copies:
             _arrow(axis, line)
@@ -58,8 +62,8 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
 
 def _means(member: Path) -> list[float | None]:
     """The mean return of each round's last episodes; None where the member diverged."""
-    lines = Records(member / RECORDS).read()
-    by_round = {line["round"]: line["mean"] for line in lines if line["event"] == "round"}
+    lines = Records(member / RECORDS).read_events("round", ROUND_NEEDS)
+    by_round = {line["round"]: line["mean"] for line in lines}
     return [by_round[number] for number in sorted(by_round)]
 
 

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 
 from longpass import streams, theory
 from longpass.figures import _style
-from longpass.figures._scores import TASKS
+from longpass.figures.looks import TASKS
 from longpass.memory import rates
 
 NAME = "linear-reader"

@@ -1,5 +1,7 @@
 """From which difficulty on each memory learns: the paper's last but one appendix.
 
+Appendix F of the paper.
+
 Agents with gradients over 300 steps, over the difficulty of the task: reward-free trials of Cued
 Catch, time in the T-maze's limbo. Above LSTMs, as in the paper, below chains. Dotted, in the same
 colour: the highest possible return.
@@ -16,6 +18,7 @@ from longpass.agents import (
     ONSET_MEMORIES,
     Axis,
     Returns,
+    RunSettings,
     find_returns,
     has_defaults,
 )
@@ -29,7 +32,7 @@ from longpass.figures._returns import (
     name_axis,
     set_limits,
 )
-from longpass.figures._scores import MEMORIES
+from longpass.figures.looks import MEMORIES
 
 Cells = dict[tuple[str, str, int], list[Returns]]
 """Runs by (world, memory, difficulty)."""
@@ -61,15 +64,21 @@ def draw(
 def _cells(found: list[Returns]) -> Cells:
     cells: Cells = {}
     for run in found:
-        agent, panel = run.settings.agent, ONSET.get(run.settings.env)
-        memory = agent.network.memory
-        if panel is None or memory not in ONSET_MEMORIES:
-            continue
-        value = getattr(run.settings.params, panel.param)
-        usual = has_defaults(run.settings, ignore=panel.param)
-        if agent.learner.block_every == ONSET_BLOCK_EVERY and value in panel.values and usual:
-            cells.setdefault((run.settings.env, memory, value), []).append(run)
+        place = find_place(run.settings)
+        if place is not None:
+            cells.setdefault(place, []).append(run)
     return cells
+
+
+def find_place(run: RunSettings) -> tuple[str, str, int] | None:
+    """(World, memory, difficulty) of a run, or None if the figure does not show it."""
+    panel, memory = ONSET.get(run.env), run.agent.network.memory
+    if panel is None or memory not in ONSET_MEMORIES:
+        return None
+    value = getattr(run.params, panel.param)
+    if run.agent.learner.block_every != ONSET_BLOCK_EVERY or value not in panel.values:
+        return None
+    return (run.env, memory, value) if has_defaults(run, ignore=panel.param) else None
 
 
 def _panel(axis: Axes, task: str, memory: str, cells: Cells, over: Axis) -> None:

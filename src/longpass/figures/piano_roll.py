@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from longpass import streams
 from longpass.figures import _style
-from longpass.figures._scores import TASKS
+from longpass.figures.looks import TASKS
 
 STEPS = 330
 SEED = 4

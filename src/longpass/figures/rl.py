@@ -7,7 +7,6 @@ the same without smoothing.
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
@@ -30,22 +29,7 @@ from longpass.figures._returns import (
     name_axis,
     set_limits,
 )
-from longpass.figures._scores import DASHES, MEMORIES
-
-_LEARNED = "learned writer"
-
-
-class Series(NamedTuple):
-    """How the curves of one kind of agent look."""
-
-    label: str
-    colour: str
-    dashes: str | tuple[int, tuple[float, ...]]
-
-
-SERIES = {memory: Series(*look, DASHES[memory]) for memory, look in MEMORIES.items()} | {
-    _LEARNED: Series("Concrete, learned writer", _style.SKY, (0, (3, 1)))
-}
+from longpass.figures.looks import LEARNED, SERIES
 
 
 def draw(
@@ -96,22 +80,24 @@ def _cells(found: list[Returns]) -> dict[tuple[str, int, str], list[Returns]]:
     """Runs by (world, block_every, series), of those that the paper has."""
     cells: dict[tuple[str, int, str], list[Returns]] = {}
     for run in found:
-        agent = run.settings.agent
-        task, block = run.settings.env, agent.learner.block_every
-        row = RETURNS.get(task)
-        if row is None or block not in row.block_every or agent.network.memory not in row.memories:
-            continue
-        series = _series(run.settings)
-        if series is not None:
-            cells.setdefault((task, block, series), []).append(run)
+        place = find_place(run.settings)
+        if place is not None:
+            cells.setdefault(place, []).append(run)
     return cells
 
 
-def _series(run: RunSettings) -> str | None:
-    """The series that a run belongs to: its memory, or the chain with a learned writer."""
+def find_place(run: RunSettings) -> tuple[str, int, str] | None:
+    """(World, block_every, series) of a run, or None if the figure does not show it.
+
+    The series is its memory, or the chain with a learned writer.
+    """
+    block, memory = run.agent.learner.block_every, run.agent.network.memory
+    row = RETURNS.get(run.env)
+    if row is None or block not in row.block_every or memory not in row.memories:
+        return None
     if has_defaults(run):
-        return run.agent.network.memory
-    return _LEARNED if has_defaults(run, changes=LEARNED_WRITER) else None
+        return run.env, block, memory
+    return (run.env, block, LEARNED) if has_defaults(run, changes=LEARNED_WRITER) else None
 
 
 def _panel(
@@ -125,8 +111,8 @@ def _panel(
 ) -> None:
     unit = AXES[over][1]
     names = [*RETURNS[task].memories]
-    if any(key[0] == task and key[2] == _LEARNED for key in cells):
-        names.append(_LEARNED)
+    if any(key[0] == task and key[2] == LEARNED for key in cells):
+        names.append(LEARNED)
     axis.set_title(f"blocked every {block} steps", pad=3 + 8 * len(names))
     axis.set_xlim(0, end / unit)
     for line, name in enumerate(reversed(names)):
@@ -142,6 +128,6 @@ def _panel(
             color=series.colour,
         )
         if runs:
-            style = {"color": series.colour, "linestyle": series.dashes}
+            style = {"color": series.colour, "linestyle": _style.dash(series.dashes)}
             draw_runs(axis, runs, end, series.label, smooth, unit, **style)
             draw_max_return(axis, runs[0].settings.max_return())

@@ -1,4 +1,7 @@
-"""The paper's schematics: its network families, every number read off the shapes of a network."""
+"""The paper's schematics: its network families, every number read off the shapes of a network.
+
+Appendix D of the paper.
+"""
 
 import dataclasses
 from pathlib import Path

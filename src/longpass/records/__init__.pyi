@@ -6,11 +6,17 @@ from ._files import SETTINGS as SETTINGS
 from ._files import read_json as read_json
 from ._files import write_atomically as write_atomically
 from ._files import write_json as write_json
+from ._folders import LOCK as LOCK
 from ._folders import hold_folder as hold_folder
 from ._folders import make_folder as make_folder
 from ._folders import refuse_foreign as refuse_foreign
+from ._folders import refuse_held as refuse_held
 from ._provenance import provenance as provenance
+from ._records import NUMBER as NUMBER
+from ._records import NUMBER_OR_NONE as NUMBER_OR_NONE
+from ._records import Needs as Needs
 from ._records import Records as Records
+from ._records import check_record as check_record
 from ._run import Diverged as Diverged
 from ._run import InMemory as InMemory
 from ._run import Line as Line
@@ -19,3 +25,5 @@ from ._run import Sink as Sink
 from ._run import Training as Training
 from ._run import check_same_settings as check_same_settings
 from ._run import train_run as train_run
+from ._tail import NewLines as NewLines
+from ._tail import Tail as Tail

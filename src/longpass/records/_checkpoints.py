@@ -9,7 +9,8 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from longpass._json import JsonObject
+from longpass._archives import DamagedFile, read_archive
+from longpass._json import JsonObject, parse_json
 from longpass.records._files import write_atomically
 
 _SETTINGS = "settings"  # the member that says which run the checkpoint is of
@@ -23,6 +24,20 @@ class Checkpoints:
     A checkpoint is a pytree of arrays (keys of `jax.random.key` too) and the settings of its run.
     It is read back only into a run of the same settings and the same names, shapes and dtypes.
     Zip's checksums find damage; then the checkpoint before is taken.
+
+    **Arguments:**
+
+    - `folder`: of the run.
+    - `latest`: the file of the latest checkpoint.
+    - `before`: the file of the one before; None: there is none.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints = Checkpoints(Path(folder))
+    ...     checkpoints.save({"weight": np.ones(2)}, {"seed": 0})
+    ...     tree, warning = checkpoints.load({"weight": np.zeros(2)}, {"seed": 0})
+    >>> tree["weight"].tolist(), warning
+    ([1.0, 1.0], None)
     """
 
     def __init__(
@@ -61,13 +76,10 @@ class Checkpoints:
         damage = None
         for path in (self.latest, self.before):
             try:
-                # NumPy leaves a file open if it is not an archive: it is opened here.
-                with path.open("rb") as file:
-                    members, found = _read(file)
+                members, found = _read(path)
             except FileNotFoundError:
                 continue
-            except Exception as error:
-                # What a damaged archive raises depends on where it is damaged.
+            except DamagedFile as error:
                 damage = f"{path} is damaged ({error})"
                 continue
             tree = _fit(str(path), members, found, like, settings)
@@ -76,7 +88,17 @@ class Checkpoints:
 
 
 def to_bytes(tree: object, settings: JsonObject) -> bytes:
-    """What the file of a checkpoint would hold, for another process."""
+    """What the file of a checkpoint would hold, for another process.
+
+    **Arguments:**
+
+    - `tree`: a pytree of arrays.
+    - `settings`: those of the run.
+
+    **Returns:**
+
+    The bytes, which `from_bytes` reads.
+    """
     file = io.BytesIO()
     _write(file, tree, settings)
     return file.getvalue()
@@ -90,8 +112,12 @@ def from_bytes(data: bytes, like: Tree, settings: JsonObject | None) -> Tree:
     - `data`: the bytes.
     - `like`: as for `Checkpoints.load`.
     - `settings`: those of the run; None if any run of this structure will do.
+
+    **Returns:**
+
+    The pytree, exact to the bit.
     """
-    members, found = _read(io.BytesIO(data))
+    members, found = _read(data)
     return _fit("the state", members, found, like, found if settings is None else settings)
 
 
@@ -101,11 +127,15 @@ def _write(file: io.BufferedIOBase, tree: object, settings: JsonObject) -> None:
     np.savez(file, **{_SETTINGS: text, **leaves})
 
 
-def _read(file: io.BufferedIOBase) -> tuple[dict[str, np.ndarray], JsonObject]:
-    """(Arrays by name, settings)."""
-    with np.load(file, allow_pickle=False) as archive:
-        members = {name: archive[name] for name in archive.files}
-    return members, dict(json.loads(members.pop(_SETTINGS).tobytes()))
+def _read(source: Path | bytes) -> tuple[dict[str, np.ndarray], JsonObject]:
+    """(Arrays by name, settings). `DamagedFile` if it is not a checkpoint."""
+    members = read_archive(source)
+    if _SETTINGS not in members:
+        raise DamagedFile(f"it has no {_SETTINGS!r}: not a checkpoint")
+    try:
+        return members, parse_json(members.pop(_SETTINGS).tobytes())
+    except ValueError as error:
+        raise DamagedFile(f"its {_SETTINGS!r} are no settings: {error}") from None
 
 
 def _fit(

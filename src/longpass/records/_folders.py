@@ -43,6 +43,14 @@ def hold_folder(path: Path) -> Iterator[None]:
     """Hold a folder against every other process. The lock ends with the context or the process.
 
     ValueError if another process holds it; the message says which one, and since when.
+
+    **Arguments:**
+
+    - `path`: the folder.
+
+    **Returns:**
+
+    A context manager.
     """
     with (path / LOCK).open("a+") as file:
         if fcntl is not None:
@@ -60,6 +68,18 @@ def hold_folder(path: Path) -> Iterator[None]:
         json.dump({"process": os.getpid(), "host": platform.node(), "since": since}, file)
         file.flush()
         yield
+
+
+def refuse_held(path: Path) -> None:
+    """ValueError if another process holds a folder.
+
+    **Arguments:**
+
+    - `path`: the folder, which need not exist.
+    """
+    if (path / LOCK).exists():
+        with hold_folder(path):
+            pass
 
 
 def refuse_foreign(path: Path, mark: str, what: str) -> None:

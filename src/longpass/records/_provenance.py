@@ -13,7 +13,12 @@ from longpass._json import JsonObject
 
 @functools.cache
 def provenance() -> JsonObject:
-    """What made a result: version, commit (with a + where files had changed), JAX, machine, day."""
+    """What made a result: version, commit (with a + where files had changed), JAX, machine, day.
+
+    **Returns:**
+
+    The keys `version`, `commit` (None outside of a checkout), `jax`, `machine` and `date`.
+    """
     return {
         "version": version("longpass"),
         "commit": _commit(),

@@ -23,7 +23,7 @@ from longpass._json import JsonObject
 from longpass.records._files import RECORDS, SETTINGS, read_json, write_json
 from longpass.records._folders import hold_folder, make_folder, refuse_foreign
 from longpass.records._provenance import provenance
-from longpass.records._records import Records
+from longpass.records._records import Needs, Records, check_record
 
 if TYPE_CHECKING:
     from longpass.records._checkpoints import Checkpoints
@@ -85,7 +85,13 @@ class Sink(Protocol):
 
 
 class InMemory:
-    """A sink that keeps lines and writes no file: for workers, whose driver writes."""
+    """A sink that keeps lines and writes no file: for workers, whose driver writes.
+
+    >>> sink = InMemory()
+    >>> sink.append([{"event": "progress", "updates": 10}])
+    >>> len(sink.lines)
+    1
+    """
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
@@ -143,6 +149,12 @@ class RunFolder:
     - `settings`: everything that the run's results depend on, as JSON can hold it.
     - `resume`: continue the run in the folder, if there is one. Without it, a folder that holds a
       run is refused.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     with RunFolder(Path(parent) / "run", "stream", {"seed": 0}) as folder:
+    ...         folder.begun
+    False
     """
 
     def __init__(self, path: Path, kind: str, settings: JsonObject, *, resume: bool = False):
@@ -178,9 +190,14 @@ class RunFolder:
         """The updates of the latest checkpoint."""
         return self._saved_updates
 
-    def result(self) -> Line | None:
-        """The latest result in the folder; None if training is not complete."""
-        lines = [line for line in self.records.read() if line.get("event") == "result"]
+    def result(self, needs: Needs) -> Line | None:
+        """The latest result in the folder; None if training is not complete.
+
+        **Arguments:**
+
+        - `needs`: what the caller needs of it, see `Records.read_events`.
+        """
+        lines = self.records.read_events("result", needs)
         return lines[-1] if lines else None
 
     def load(self, like: Tree) -> Tree:
@@ -197,10 +214,11 @@ class RunFolder:
 
     def begin(self, training: Training) -> None:
         """Record that the run begins, or continues, with `training` as it is now."""
-        if self.begun:
+        if not self.begun:
+            self.save(training)
+        if self.records.read_events("begin", {}):
             self.append([{"event": "resume", "updates": training.updates, **provenance()}])
         else:
-            self.save(training)
             # The line that makes it a run comes after the checkpoint that it continues from.
             about = {"kind": self.kind, "settings": self.settings}
             self.append([{"event": "begin", **about, **provenance()}])
@@ -243,6 +261,7 @@ class RunFolder:
                     f"or choose another folder"
                 )
             found = read_json(path, "the settings of a run")
+            check_record(str(path), found, {"kind": str})
             check_same_settings(self.path, found, {"kind": self.kind, **self.settings})
         else:
             write_json(path, {"kind": self.kind, **self.settings})
@@ -256,7 +275,15 @@ def _checkpoints_in(path: Path) -> "Checkpoints":
 
 
 def check_same_settings(path: Path, found: Line, given: Line, ignore: Sequence[str] = ()) -> None:
-    """ValueError that names the first setting in which what is in a folder differs from `given`."""
+    """ValueError that names the first setting in which what is in a folder differs from `given`.
+
+    **Arguments:**
+
+    - `path`: of the folder.
+    - `found`: the settings in it.
+    - `given`: those that were asked for.
+    - `ignore`: names of settings that may differ.
+    """
     ours, theirs = _flatten(given), _flatten(found)
     for name in sorted({*ours, *theirs} - set(ignore)):
         if ours.get(name) != theirs.get(name):
@@ -267,11 +294,14 @@ def check_same_settings(path: Path, found: Line, given: Line, ignore: Sequence[s
 
 
 def _flatten(settings: Line) -> Line:
-    """Nested settings by their own names; two of one name are an error of ours."""
+    """Nested settings by their own names, of which no two may be equal."""
     flat: Line = {}
     for name, value in settings.items():
         inner = _flatten(value) if isinstance(value, dict) else {name: value}
+        if name == "memory_options":
+            # Names that a user chose, which may be those of settings. None are as if not there.
+            inner = {name: value} if value else {}
         if clash := flat.keys() & inner.keys():
-            raise AssertionError(f"two settings are called {sorted(clash)[0]}")
+            raise ValueError(f"two settings are called {sorted(clash)[0]}")
         flat |= inner
     return flat

@@ -1,0 +1,68 @@
+"""Reading on in a file of records that others append to."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from longpass._json import JsonObject
+
+
+class NewLines(NamedTuple):
+    """What was appended to a file of records since the last look."""
+
+    records: list[JsonObject]
+    bad: int
+    """Complete lines that are not JSON objects."""
+    anew: bool
+    """Whether the file was replaced or cut: these lines are all that it has now."""
+
+
+class Tail:
+    """Reads a file of records as it grows, each byte once.
+
+    Records are append-only, so each look reads on from the last complete line. A line without an
+    end is being written: it is left for the next look. Only a file that was replaced or cut is read
+    from its beginning again.
+
+    **Arguments:**
+
+    - `path`: the file.
+    """
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+        self.place = 0
+        """Bytes that have been read."""
+        self._file: tuple[int, int] | None = None  # which file had this name
+
+    def read(self) -> NewLines:
+        """Read what is new. OSError if the file cannot be read."""
+        found = self.path.stat()
+        same = self._file in (None, (found.st_dev, found.st_ino))
+        anew = not same or found.st_size < self.place
+        self._file = (found.st_dev, found.st_ino)
+        if anew:
+            self.place = 0
+        if found.st_size == self.place:
+            return NewLines([], 0, anew)
+        with self.path.open("rb") as file:
+            file.seek(self.place)
+            content = file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        self.place += len(whole)
+        # Text is decoded once for all lines: files may have a million.
+        lines = whole.decode("utf-8", "replace").split("\n")[:-1]
+        records = [record for record in map(_parse, lines) if record is not None]
+        return NewLines(records, len(lines) - len(records), anew)
+
+
+_decode = json.JSONDecoder().raw_decode
+
+
+def _parse(line: str) -> JsonObject | None:
+    line = line.strip()
+    try:
+        record, end = _decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and end == len(line) else None
