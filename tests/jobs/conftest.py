@@ -23,6 +23,8 @@ def address():
         "RAY_TMPDIR": scratch,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        # A cluster that we start listens on loopback, where Ray looks only if it knows that.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         # As in the tests' process.
         "JAX_ENABLE_X64": "1",
     }

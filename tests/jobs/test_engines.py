@@ -10,7 +10,7 @@ import pytest
 
 from longpass.jobs import FailedStartsError, Job, make_engine
 from tests.jobs.made_up import obey
-from tests.jobs.processes import all_end, process_of
+from tests.jobs.processes import all_end, cluster_processes, listening_addresses, process_of
 
 pytestmark = pytest.mark.xdist_group("ray")
 ENGINES = ("local", "ray")
@@ -20,9 +20,14 @@ def jobs(*commands):
     return [Job(index, (command, index)) for index, command in enumerate(commands)]
 
 
+def reported(progress):
+    """What jobs reported: without the turns in which nothing happened."""
+    return (one for one in progress if one.state != "waiting")
+
+
 def finished(progress):
     """{Id of the job: its last progress}; each job ends once."""
-    over = [one for one in progress if one.state != "running"]
+    over = [one for one in progress if one.state in ("done", "failed")]
     assert len({one.job.id for one in over}) == len(over)
     return {one.job.id: one for one in over}
 
@@ -44,7 +49,7 @@ def engine(name):
 def test_every_job_is_done_once_by_workers_that_stay(engine):
     assert engine.workers == 2
     work = jobs(*["square"] * 6)
-    progress = list(engine.run(work))
+    progress = list(reported(engine.run(work)))
     assert {id: one.result for id, one in finished(progress).items()} == {
         index: index**2 for index in range(6)
     }
@@ -74,7 +79,7 @@ def test_a_job_that_fails_says_why_and_breaks_no_other(engine):
 
 
 def test_a_result_of_none_is_done_all_the_same(engine):
-    (over,) = engine.run(jobs("return None"))
+    (over,) = reported(engine.run(jobs("return None")))
     assert (over.state, over.result) == ("done", None)
 
 
@@ -107,7 +112,7 @@ def test_closing_ends_the_workers(engine):
     progress = engine.run(jobs("never end", "never end", "square"))
     processes = set()
     while len(processes) < 2:
-        processes.add(process_of(next(progress)))
+        processes.add(process_of(next(reported(progress))))
     progress.close()
     assert all_end(processes)
 
@@ -133,7 +138,7 @@ def test_workers_that_cannot_load_the_work_function_end_the_run(name, monkeypatc
 
 def test_workers_with_one_core_run_xla_in_one_thread(engine):
     """Or two of them take longer than one after the other; benchmarks/ measures that."""
-    (over,) = engine.run(jobs("environment"))
+    (over,) = reported(engine.run(jobs("environment")))
     assert over.result["NPROC"] == "1"
     assert over.result["XLA_FLAGS"].endswith("--xla_cpu_multi_thread_eigen=false")
 
@@ -179,8 +184,8 @@ def test_a_message_that_is_lost_with_its_node_is_as_a_worker_that_is_lost(addres
             {"name": "local", "address": "auto"},
             "address is 'auto': it must be left out for the engine 'local'",
         ),
-        ({"name": "ray", "workers": 0}, "workers is 0: it must be at least 1"),
-        ({"name": "local", "workers": 0}, "workers is 0: it must be at least 1"),
+        ({"name": "ray", "workers": 0}, "workers is 0: it must be 1 to 1000"),
+        ({"name": "local", "workers": 0}, "workers is 0: it must be 1 to 1000"),
     ],
 )
 def test_bad_input_is_named(unchecked_types, options, message):
@@ -208,3 +213,12 @@ def test_a_driver_with_local_workers_loads_neither_ray_nor_jax():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_cluster_that_we_start_listens_on_loopback_only(address):
+    found = listening_addresses(cluster_processes())
+    # 127.0.0.1 as the kernel writes it, and as an address of IPv6.
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F", "0" * 24 + "01000000"}
+    assert found, "no process of the cluster was found to listen"
+    assert found <= loopback
+    assert os.environ["RAY_AUTH_TOKEN"]

@@ -4,6 +4,6 @@ An engine runs a work function on jobs, in processes of this machine or on a Ray
 loaded when they are first used: Ray is imported only where it is asked for, JAX never.
 """
 
-import lazy_loader
+from longpass._extras import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -1,4 +1,5 @@
 from ._cluster import ray_cluster as ray_cluster
+from ._cores import MOST_WORKERS as MOST_WORKERS
 from ._cores import available_cores as available_cores
 from ._engines import make_engine as make_engine
 from ._job import Engine as Engine

@@ -25,6 +25,10 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
 
     **Returns:** a context manager that gives the module `ray`.
     """
+    if address is None:
+        # Our cluster is for this process alone: Ray then listens on loopback, as it does where
+        # it does not support clusters of several machines. It reads this when it is imported.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     ray = _import_ray()
     if ray.is_initialized():
         yield ray
@@ -35,6 +39,7 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         # Ray protects a cluster by a token, which it would write to the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # By default Ray's workers have a niceness of 15. Those of the local engine have 0.

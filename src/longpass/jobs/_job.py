@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_
 
 EngineName = Literal["local", "ray"]
 """Where jobs run: in processes on this machine, or on a Ray cluster."""
-JobState = Literal["running", "done", "failed"]
+JobState = Literal["running", "done", "failed", "waiting"]
 
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
@@ -27,6 +27,9 @@ class Job(Generic[Payload_co]):
 
     - `id`: chosen by the caller; hashable.
     - `payload`: what the work function is given; it can be pickled.
+
+    >>> Job(id=("two-markers", 0), payload={"seed": 0}).id
+    ('two-markers', 0)
     """
 
     id: Any
@@ -41,6 +44,7 @@ class JobProgress(Generic[Payload_co, Result_co]):
 
     - `job`: the job.
     - `state`: "running", "done" or "failed". A job is done or failed once, and then over.
+      "waiting" says only that time passes: no job has reported anything for a while.
     - `fraction`: how much of it is done, as the work function reported; 1 once it is done.
     - `scores`: what the work function reported; empty once the job is over.
     - `result`: what the work function returned, if the job is done.
@@ -74,6 +78,7 @@ class Engine(Protocol[Payload, Result_co]):
 
         - `jobs`: what to run.
 
-        **Returns:** progress of jobs as it is reported, until all of them are over.
+        **Returns:** progress of jobs as it is reported, until all of them are over. The caller has
+        its turn at least twice per second, so that it can stop.
         """
         ...

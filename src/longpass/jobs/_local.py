@@ -7,13 +7,14 @@ import contextlib
 import dataclasses
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Generic
 
 from longpass import _checks
-from longpass.jobs._cores import available_cores
+from longpass.jobs._cores import MOST_WORKERS, available_cores
 from longpass.jobs._job import Job, JobProgress, Payload, Result, Work
 from longpass.jobs._scheduler import Scheduler
 from longpass.jobs._worker import Message, worker_main
@@ -29,11 +30,17 @@ class LocalEngine(Generic[Payload, Result]):
 
     - `work`: the work function; the processes import it from its module.
     - `workers`: the number of processes; by default one per core.
+
+    >>> from longpass.streams import train_group
+    >>> LocalEngine(train_group, workers=2).workers
+    2
     """
 
     def __init__(self, work: Work[Payload, Result], workers: int | None = None):
         cores = available_cores()
-        self.workers = len(cores) if workers is None else _checks.positive_int("workers", workers)
+        if workers is not None:
+            _checks.int_within("workers", workers, 1, MOST_WORKERS)
+        self.workers = workers or len(cores)
         # A process has a core of its own only if all cores are in use.
         pinned = hasattr(os, "sched_setaffinity") and self.workers == len(cores)
         transport = _ProcessTransport(work, cores if pinned else None)
@@ -45,6 +52,19 @@ class LocalEngine(Generic[Payload, Result]):
             yield from self._scheduler.run(jobs)
         finally:
             self._scheduler.stop_workers()
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that never see a Ctrl-C, not even while they start: the driver handles it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclasses.dataclass(eq=False)
@@ -71,7 +91,8 @@ class _ProcessTransport:
         core = None if self._cores is None else self._cores[index]
         arguments = (self._work, theirs, core, os.getpid())
         process = context.Process(target=worker_main, args=arguments, daemon=True)
-        process.start()
+        with _interrupts_blocked():
+            process.start()
         theirs.close()
         return _Process(process, ours)
 

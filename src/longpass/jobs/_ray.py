@@ -11,6 +11,7 @@ from typing import Any, Generic
 
 from longpass import _checks
 from longpass.jobs._cluster import ray_cluster
+from longpass.jobs._cores import MOST_WORKERS
 from longpass.jobs._job import Job, JobProgress, Payload, Result, Work
 from longpass.jobs._scheduler import Scheduler
 from longpass.jobs._worker import Message, RayJobWorker, single_threaded_environment
@@ -42,7 +43,7 @@ class RayEngine(Generic[Payload, Result]):
         address: str | None = None,
     ):
         if workers is not None:
-            _checks.positive_int("workers", workers)
+            _checks.int_within("workers", workers, 1, MOST_WORKERS)
         self._resources = contextlib.ExitStack()
         ray = self._resources.enter_context(ray_cluster(address, workers))
         self.workers = workers or int(ray.cluster_resources().get("CPU", 1))

@@ -6,10 +6,12 @@ It knows nothing of processes or of Ray: a transport reaches the workers.
 import collections
 import dataclasses
 from collections.abc import Generator, Sequence
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NoReturn, Protocol, TypeVar, runtime_checkable
 
 from longpass.jobs._job import Job, JobProgress, Payload, Result
 from longpass.jobs._worker import Message
+
+_TURN = 0.5  # seconds after which whoever follows jobs has a turn
 
 Worker = TypeVar("Worker")
 
@@ -130,8 +132,13 @@ class Scheduler(Generic[Worker, Payload, Result]):
         """Run jobs as `Engine.run` does. Workers stay, unless the iterator is closed early."""
         try:
             self.add(*jobs)
+            silent = 0.0  # seconds
             while self.unfinished:
-                yield self.next_progress()
+                progress = self._wait_for_progress(_TURN)
+                silent = 0.0 if progress else silent + _TURN
+                if self._timeout is not None and silent >= self._timeout:
+                    self._raise_timeout()
+                yield progress or JobProgress(self._unfinished_job(), "waiting")
         except BaseException:  # GeneratorExit and KeyboardInterrupt too.
             self.stop_workers()
             raise
@@ -143,19 +150,34 @@ class Scheduler(Generic[Worker, Payload, Result]):
 
     def next_progress(self) -> JobProgress[Payload, Result]:
         """Wait for progress of any job. A worker that becomes free is sent its next job first."""
+        progress = self._wait_for_progress(self._timeout)
+        if progress is None:
+            self._raise_timeout()
+        return progress
+
+    def _raise_timeout(self) -> NoReturn:
+        raise TimeoutError(f"no worker has sent a message for {self._timeout:.0f} s")
+
+    def _wait_for_progress(self, timeout: float | None) -> JobProgress[Payload, Result] | None:
+        """Progress of any job; None after `timeout` seconds without a message."""
         while True:
             busy = [
                 worker
                 for worker, state in self._workers.items()
                 if state.attempt is not None or not state.ready
             ]
-            event = self._transport.wait(busy, self._timeout)
+            event = self._transport.wait(busy, timeout)
             if event is None:
-                raise TimeoutError(f"no worker has sent a message for {self._timeout:.0f} s")
+                return None
             progress = self._handle_message(*event)
             self._dispatch()
             if progress is not None:
                 return progress
+
+    def _unfinished_job(self) -> Job[Payload]:
+        """A job that is running, or else one that is queued."""
+        running = [state.attempt for state in self._workers.values() if state.attempt is not None]
+        return [*running, *self._queue][0].job
 
     def stop_workers(self) -> None:
         """End all workers and forget all jobs."""

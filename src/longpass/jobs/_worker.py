@@ -38,6 +38,10 @@ def single_threaded_environment() -> dict[str, str]:
 
     NPROC is the size of the pool in which XLA runs a program's parts. Without it, and without a
     core of their own, two workers on two cores take one and a half times as long.
+
+    **Returns:**
+
+    The variables by name.
     """
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
     return {"XLA_FLAGS": flags.strip(), "NPROC": "1"}

@@ -1,0 +1,113 @@
+"""Long: memory, open files, threads and memory maps at the beginning and at the end.
+
+A sweep of 2,000 runs that are made up, in the driver and the workers that real ones have; and a
+training for as long as there is time.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from chaos._commands import COMMANDS
+from chaos._made_up import Numbers, square
+from chaos._processes import Victim, preload
+from chaos._rows import Row
+
+RUNS = 2000
+GROWTH = 1.05  # that is no leak
+WARM_UP = 0.2  # of all runs, or of the time
+
+
+def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
+    """The rows of the sweep and of the training.
+
+    **Arguments:**
+
+    - `seconds`: for the training, which takes what the sweep leaves.
+    - `seed`: nothing is drawn here.
+    - `scratch`: a folder for the runs.
+    """
+    preload()
+    began = time.monotonic()
+    rows = [_sweep(scratch / "sweep", RUNS)]
+    return [*rows, _train(scratch / "train", max(60.0, seconds - (time.monotonic() - began)))]
+
+
+def _sweep(out: Path, runs: int) -> Row:
+    from longpass.jobs import LocalEngine
+    from longpass.streams import Sweep
+
+    sweep = Sweep(Numbers(runs), out)  # pyright: ignore[reportArgumentType]
+    began, done, first, last = time.monotonic(), 0, {}, {}
+    for progress in sweep.run(LocalEngine(square, 2)):  # pyright: ignore[reportArgumentType]
+        done += progress.state == "done"
+        if done == int(WARM_UP * runs) and not first:
+            first = _measure_family()
+        if done == runs - 2 and not last:
+            last = _measure_family()
+    squares = sorted(line["square"] for line in sweep.results())
+    whole = squares == [number**2 for number in range(runs)]
+    note = f"{time.monotonic() - began:.0f} s; all runs recorded once: {whole}"
+    return _row(f"a sweep of {runs:,} runs, made up", first, last, note, whole)
+
+
+def _train(out: Path, seconds: float) -> Row:
+    # Settings of the last flag hold: it does not end, and saves now and then.
+    words = COMMANDS["train"].words(out, "--steps", "1e12", "--save-minutes", "0.1")
+    victim = Victim(words, out.with_suffix(".log"))
+    records = out / "records.jsonl"
+    while not records.exists() and victim.status() is None:
+        time.sleep(0.1)
+    began = time.monotonic()
+    time.sleep(WARM_UP * seconds)
+    first = _measure(victim.pid)
+    time.sleep((1 - WARM_UP) * seconds)
+    last = _measure(victim.pid)
+    os.kill(victim.pid, signal.SIGTERM)
+    status = victim.wait()
+    updates = records.read_text().count('"progress"') * 2
+    note = f"{(time.monotonic() - began) / 60:.1f} minutes, {updates:,} updates"
+    return _row("a long training", first, last, note, status == 130)
+
+
+def _row(fault: str, first: dict[str, int], last: dict[str, int], note: str, whole: bool) -> Row:
+    grown = [name for name in first if last.get(name, 0) > GROWTH * first[name]]
+    shown = ", ".join(f"{name} {first[name]:,} to {last.get(name, 0):,}" for name in first)
+    if grown:
+        sys.stderr.write(f"{fault}: {', '.join(grown)} grew: {shown}\n")
+    lost = len(grown) + (not whole)
+    tries = len(first) + 1
+    return Row(fault, tries, tries - lost, lost, None, f"{note}; {shown}")
+
+
+def _measure_family() -> dict[str, int]:
+    """This process and those that it started."""
+    driver = _measure(os.getpid())
+    workers = [_measure(pid) for pid in _children(os.getpid())]
+    total = {f"workers' {name}": sum(one[name] for one in workers) for name in driver}
+    return {f"driver's {name}": value for name, value in driver.items()} | total
+
+
+def _measure(pid: int) -> dict[str, int]:
+    folder = Path(f"/proc/{pid}")
+    pages = int((folder / "statm").read_text().split()[1])
+    return {
+        "MB": pages * os.sysconf("SC_PAGE_SIZE") // 1_000_000,
+        "files": len(list((folder / "fd").iterdir())),
+        "threads": len(list((folder / "task").iterdir())),
+        "maps": (folder / "maps").read_text().count("\n"),
+    }
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(words[1]) == parent and words[0] != "Z":
+            found.append(int(path.name))
+    return found
