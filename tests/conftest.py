@@ -37,11 +37,12 @@ settings.register_profile("fixed", deadline=None, derandomize=True, max_examples
 settings.register_profile("random", deadline=None, derandomize=False, max_examples=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
-# Started in the background (`nohup make test &`), this process ignores SIGINT, and processes that
-# it starts inherit that: they would never see the interrupts that tests send them. A handler is not
-# inherited, so with one that does nothing they begin with the default again.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, lambda *_: None)
+# Started in the background (`nohup make test &`), this process ignores SIGINT and SIGHUP, and
+# processes that it starts inherit that: they would never see the signals that tests send them. A
+# handler is not inherited, so with one that does nothing they begin with the default again.
+for _kind in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_kind) is signal.SIG_IGN:
+        signal.signal(_kind, lambda *_: None)
 
 # Environments are played for thousands of episodes: optimising their programs pays.
 _OPTIMISED = ROOT / "tests" / "envs"
@@ -62,6 +63,8 @@ SLOW = (
     "memory/test_laws.py",
     "memory/test_pools.py",
     "networks/*.py",
+    "testing/test_memory.py",
+    "testing/test_module.py",
     "torch/test_laws.py",
     "torch/test_sb3.py",
     "cli/test_worlds.py",
@@ -101,6 +104,13 @@ def pytest_runtest_setup(item):
     import jax
 
     jax.config.update("jax_disable_most_optimizations", _OPTIMISED not in item.path.parents)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests measured without judging it, such as the size of an installation."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.line(f"{name}: {value:.2f}")
 
 
 @pytest.fixture(autouse=True)

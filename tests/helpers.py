@@ -65,9 +65,8 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, st
 
 def start_longpass(*args: object) -> "subprocess.Popen[str]":
     """Start a command as users do: a process of its own, default precision, unchecked types."""
-    code = "from longpass.cli import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, args)],
+        [sys.executable, "-m", "longpass", *map(str, args)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -90,18 +89,22 @@ def default_environment() -> Mapping[str, str]:
     return {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
 
 
-def stop_when_training(process: "subprocess.Popen[str]", seconds: float = 120.0) -> None:
-    """Send SIGTERM as soon as the command can stop in order, which is when it catches SIGTERM."""
+def stop_when_training(
+    process: "subprocess.Popen[str]",
+    folder: Path,
+    seconds: float = 120.0,
+    kind: signal.Signals = signal.SIGTERM,
+) -> None:
+    """Send a signal while the command trains in a folder: once it has saved for the second time."""
     until = time.monotonic() + seconds
-    bit = 1 << (signal.SIGTERM - 1)
-    while not _caught_signals(process.pid) & bit:
+    while not (folder / "checkpoint-before.npz").exists():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until, "the command did not begin to train"
         time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(kind)
 
 
-def _caught_signals(pid: int) -> int:
+def caught_signals(pid: int) -> int:
     """The signals that a process has handlers for, as the kernel's bits."""
     status = Path(f"/proc/{pid}/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("SigCgt:"))

@@ -20,13 +20,16 @@ MAY_IMPORT = {
     "memory": {"theory"},
     "networks": {"theory", "memory"},
     "torch": {"theory"},
+    "testing": {"memory"},
     "envs": set(),
     "streams": {"theory", "memory", "networks", "records", "jobs"},
     "agents": {"theory", "memory", "networks", "envs", "records", "jobs"},
     "claims": {"records", "streams", "agents"},
     "figures": {"theory", "memory", "networks", "envs", "records", "streams", "agents"},
+    "report": {"envs", "records", "streams", "agents", "claims", "figures"},
     "cli": {
         "theory",
+        "testing",
         "networks",
         "envs",
         "records",
@@ -35,6 +38,7 @@ MAY_IMPORT = {
         "agents",
         "claims",
         "figures",
+        "report",
     },
 }
 SOURCE = Path(longpass.__file__).parent
@@ -124,6 +128,7 @@ def test_the_way_of_the_data_is_short_and_enters_no_package_twice(command):
         "longpass.records: Records",
         "longpass.jobs: LocalEngine",
         "longpass.claims: evaluate_classification",
+        "longpass.report: Store Follower write_report",
         "longpass.cli: main",
     ],
 )

@@ -153,7 +153,9 @@ def test_a_memory_is_one_file_and_one_line(leaky):
         assert run.agent.network.normalise is None
     """)
     for command in (("classify",), ("train", "t-maze")):
-        assert "chain,parallel,lstm,gru,leaky" in leaky.longpass(*command, "--help").stdout
+        assert (
+            "chain,parallel,lstm,gru,lru,mingru,leaky" in leaky.longpass(*command, "--help").stdout
+        )
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ learn correlations over hundreds.
 
 from importlib.metadata import version
 
-import lazy_loader
+from longpass._extras import attach_stub
 
 __version__ = version("longpass")
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

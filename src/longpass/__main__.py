@@ -1,5 +1,22 @@
-"""`python -m longpass` is the console script `longpass`."""
+"""The console script `longpass`, which is `python -m longpass` too."""
 
-from longpass.cli import main
+import sys
 
-main()
+from longpass._extras import explain_missing
+from longpass._signals import leave_on_signals, survive_closed_terminal
+
+
+def main() -> None:
+    """Run the command that this process was started for. Without the extra `cli`, say so."""
+    # Before the first library is imported: Ctrl-C ends even that without a traceback.
+    leave_on_signals()
+    survive_closed_terminal()
+    try:
+        from longpass.cli import main as run_command
+    except ModuleNotFoundError as error:
+        sys.exit(f"longpass: {explain_missing(error, 'the command line')}")
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

@@ -29,8 +29,11 @@ from typing import (
     get_type_hints,
 )
 
+from tyro.constructors import PrimitiveConstructorSpec
+
 from longpass import _checks
 from longpass._json import JsonObject
+from longpass._options import Options
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,6 +45,15 @@ Overrides = dict[str, Any]
 """Values of some settings, by field name."""
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
+
+OPTIONS_FLAG: PrimitiveConstructorSpec[Options] = PrimitiveConstructorSpec(
+    nargs="*",
+    metavar="[NAME=VALUE ...]",
+    instance_from_str=Options.parse,
+    is_instance=lambda value: isinstance(value, Options),
+    str_from_instance=Options.words,
+)
+"""How options are read from the command line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +142,12 @@ def from_json(cls: type[Settings], values: object) -> Settings:
     return cls(**{name: _restore(declared[name], value) for name, value in values.items()})
 
 
+def add_defaults(cls: type, values: JsonObject) -> JsonObject:
+    """What `to_json` gave before some settings were `Added`, with their defaults."""
+    added = {field.name: field.default for field in describe_fields(cls) if field.added}
+    return {name: _plain(value) for name, value in added.items()} | values
+
+
 @functools.cache
 def describe_fields(cls: type) -> tuple[FieldInfo, ...]:
     """Every field of a settings dataclass, in order, with what its declaration says."""
@@ -168,12 +186,24 @@ def _check_value(name: str, value: object, field: FieldInfo) -> None:
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         _checks.one_of(name, value, (*choices, None) if field.optional else choices)
+    elif get_origin(kind) is tuple:
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"{name} is {value!r}: it must be a sequence")
+        each = field._replace(type=get_args(kind)[0], optional=False)
+        for one in value:
+            _check_value(name, one, each)
     elif kind is bool:
         if not isinstance(value, bool):
             raise TypeError(f"{name} is {value!r}: it must be True or False")
+    elif kind is str:
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}: it must be a string")
     elif kind is int:
         least = 0 if bounds.least is None else int(bounds.least)
         _checks.int_within(name, value, least, None if bounds.most is None else int(bounds.most))
+    elif kind is Options:
+        if not isinstance(value, Options):
+            raise TypeError(f"{name} is {value!r}: it must be made by Options.of or Options.parse")
     elif kind is float:
         _checks.real(name, value, above=bounds.above, least=bounds.least, most=bounds.most)
 
@@ -181,12 +211,18 @@ def _check_value(name: str, value: object, field: FieldInfo) -> None:
 def _plain(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return to_json(value)
+    if isinstance(value, Options):
+        return value.values_by_name
     return list(value) if isinstance(value, tuple) else value
 
 
 def _restore(field: FieldInfo, value: object) -> object:
     if field.nested:
         return from_json(field.nested, value)
+    if field.type is Options:
+        if not isinstance(value, dict):
+            raise ValueError(f"{field.name} is {value!r}: it must be an object")
+        return Options.of(value)
     return tuple(value) if isinstance(value, list) else value
 
 

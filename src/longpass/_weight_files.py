@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from longpass import _checks
-from longpass._json import JsonObject
+from longpass._json import JsonObject, parse_json
 
 KINDS = ("Concrete", "Parallel", "PoolChain", "PoolBank", "LSTM", "GRU")
 DTYPES = ("float16", "float32", "float64")
@@ -51,18 +51,45 @@ def read_weights(path: str | Path) -> WeightFile:
     """Read a file. ValueError if it was not written by `write_weights`."""
     from safetensors import SafetensorError, safe_open
 
+    if not Path(path).is_file():
+        raise refuse_file(path, "there is no such file")
     try:
+        # What its header declares is checked against its size, and nothing is unpickled.
         with safe_open(path, framework="numpy") as file:
-            described = json.loads((file.metadata() or {}).get("longpass", "{}"))
+            described = parse_json((file.metadata() or {}).get("longpass", "{}"))
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
-    except SafetensorError as error:
-        raise ValueError(
-            f"path is {str(path)!r}: it must be a file that longpass saved ({error})"
-        ) from None
-    if described.get("kind") not in KINDS:
-        raise ValueError(f"path is {str(path)!r}: it must be a file that longpass saved")
-    return WeightFile(described["kind"], described["arguments"], arrays, described["version"])
+    except (SafetensorError, ValueError, TypeError, AttributeError) as error:
+        raise refuse_file(path, str(error)) from None
+    kind, arguments = described.get("kind"), described.get("arguments")
+    if kind not in KINDS or not isinstance(arguments, dict):
+        raise refuse_file(path, "it names no memory")
+    if arguments.get("dtype") not in DTYPES:
+        raise refuse_file(path, f"dtype is {arguments.get('dtype')!r}")
+    return WeightFile(kind, arguments, arrays, str(described.get("version")))
+
+
+def refuse_file(path: str | Path, reason: str) -> ValueError:
+    """The error for a file that is not as `write_weights` wrote it."""
+    return ValueError(f"path is {str(path)!r}: it must be a file that longpass saved ({reason})")
+
+
+def check_shapes(
+    path: str | Path, arrays: dict[str, np.ndarray], right: dict[str, tuple[int, ...]]
+) -> None:
+    """ValueError if a file does not have exactly the arrays that its arguments ask for.
+
+    **Arguments:**
+
+    - `path`: the file.
+    - `arrays`: what it holds.
+    - `right`: the shapes of the weights of a memory with its arguments, by name.
+    """
+    for name in sorted({*arrays, *right}):
+        if name not in arrays or name not in right:
+            raise refuse_file(path, f"{name} is {'missing' if name in right else 'unknown'}")
+        if arrays[name].shape != right[name]:
+            raise refuse_file(path, f"{name} has shape {arrays[name].shape}, not {right[name]}")
 
 
 def choose_activation(path: str | Path, name: object) -> str:

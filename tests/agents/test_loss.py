@@ -361,10 +361,10 @@ def test_actors_use_the_weights_of_lag_updates_ago():
         ({"rollout": 100, "slices": 3}, "slices is 3: it must divide the rollout, which is 100"),
         ({"slices": 5, "block_every": 100}, "block_every is 100: it must be at most 60"),
         ({"envs": 8, "minibatches": 3}, "minibatches is 3: it must divide envs, which is 8"),
-        ({"epochs": 0}, "epochs is 0: it must be at least 1"),
+        ({"epochs": 0}, "epochs is 0: it must be 1 to 100000"),
         ({"horizon": 61}, "horizon is 61: it must be at most 60"),
-        ({"lag": -1}, "lag is -1: it must be at least 0"),
-        ({"envs": 0}, "envs is 0: it must be at least 1"),
+        ({"lag": -1}, "lag is -1: it must be 0 to 1000"),
+        ({"envs": 0}, "envs is 0: it must be 1 to 100000"),
         ({"optimiser": "sgd"}, "optimiser is 'sgd': it must be one of 'adam', 'rmsprop'"),
     ],
 )

@@ -17,6 +17,7 @@ from longpass.agents import (
     Population,
     PopulationPlan,
     Round,
+    RunSettings,
     copy_weights,
     learning_curve,
     load_network,
@@ -186,12 +187,12 @@ def test_a_round_whose_checkpoint_is_damaged_is_trained_again(tmp_path, number):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": 0}, "size is 0: it must be at least 1"),
+        ({"size": 0}, "size is 0: it must be 1 to 10000"),
         ({"window": 50}, "window is 50: it must be at most 40"),
         ({"window": 1}, "window is 1: it must be 2 to 3000"),
         ({"significance": 1.5}, "significance is 1.5: it must be finite and at least 0"),
         ({"optimiser_state": "lost"}, "optimiser_state is 'lost'"),
-        ({"run": dataclasses.replace(MADE_UP.run, env="CartPole-v1")}, "it must be one of cued-"),
+        ({"run": RunSettings("CartPole-v1")}, "it must be one of cued-"),
     ],
 )
 def test_impossible_plans_are_named(change, message, unchecked_types):

@@ -52,7 +52,9 @@ def write_studies(folder, learns=as_the_paper_says, runs=4, change=lambda run: r
                 "return_100": [0.0, end],
             }
             line = {"event": "result", **one.to_json(), "curve": curve, "solved": False}
-            lines.append(line | {"settings": change(one.run).to_json()})
+            line |= {"name": one.name, "seconds": 1.0, "return_500": end, "return_max": best}
+            line |= {"diverged": None, "settings": change(one.run).to_json()}
+            lines.append(line)
         (folder / name).mkdir(parents=True, exist_ok=True)
         write_json(folder / name / STUDY, {"name": name})
         Records(folder / name / RECORDS).append(lines)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ from longpass.claims import (
     evaluate_classification,
 )
 from longpass.records import RECORDS, Line, Records
-from longpass.streams import CHANCE, SweepPlan, make_task, read_results
+from longpass.streams import CHANCE, PaperTask, SweepPlan, make_task, read_results
 from tests.helpers import run_longpass
 
-TASKS = tuple(CHANCE)
+TASKS = get_args(PaperTask)
 TRUNCATIONS = SweepPlan().truncations
 IDS = [
     "chain-short-truncation",

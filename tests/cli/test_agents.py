@@ -35,7 +35,7 @@ pytestmark = pytest.mark.xdist_group("runs")
 def trained(tmp_path_factory):
     """The folder of a short run."""
     folder = tmp_path_factory.mktemp("run")
-    main(["train", *TASK, *SMALL, "--steps", "1600", "--out", str(folder), "--tensorboard"])
+    main(["train", *TASK, *SMALL, "--steps", "1600", "--out", str(folder), "--log", "tensorboard"])
     return folder
 
 
@@ -127,7 +127,7 @@ def test_a_signal_saves_and_stops(trained, tmp_path, capsys, monkeypatch):
     code, out, _ = run(capsys, "train", *TASK, *SMALL, "--steps", 1e6, "--out", tmp_path)
     assert code == 130
     assert "--resume" in out
-    assert "--steps 1e+06 continues" in " ".join(out.split())
+    assert f"--steps 1000000.0 --out {tmp_path} --resume continues" in " ".join(out.split())
     assert shown == [2, 4]
     assert int(np.load(tmp_path / "checkpoint.npz")["['training'].updates"]) == 4
     assert signal.getsignal(signal.SIGTERM) is before
@@ -188,6 +188,25 @@ def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_report_shows_the_episode_of_the_film(trained, tmp_path, capsys):
+    out = tmp_path / "report.html"
+    code, text, _ = run(capsys, "report", trained, "--episodes", 1, "-o", out, "--json")
+    assert code == 0
+    result = json.loads(text)
+    assert (result["runs"], result["episodes"], result["file"]) == (1, 1, str(out))
+    page = out.read_text()
+    assert '"frames":25' in page  # 24 steps, as the film of this run has
+    assert result["bytes"] == out.stat().st_size < 2_500_000
+    code, _, err = run(capsys, "report", tmp_path, "--episodes", 1, "-o", tmp_path / "no.html")
+    assert code == 1
+    assert "has a checkpoint" in err
+    assert not (tmp_path / "no.html").exists()
+    code, _, err = run(capsys, "report", trained, "-o", tmp_path)
+    assert code == 1
+    assert "which is a folder: it must be a file" in err
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["learning", "conditioning"])
 def test_figures_of_runs(trained, tmp_path, capsys, name):
     code, out, _ = run(capsys, "figure", name, trained, "--out", tmp_path, "--json")
@@ -228,7 +247,7 @@ def test_any_gymnasium_environment(tmp_path, capsys):
         ((), 1, "name a task (cued-catch, t-maze, sequence-recall) or a --gym"),
         (("t-maze", "--gym", "CartPole-v1"), 1, "not both"),
         (("chess",), 2, "chess"),
-        (("t-maze", "--memory", "tape"), 2, "tape"),
+        (("t-maze", "--memory", "tape"), 1, "memory is 'tape': it must be one of 'chain'"),
         (("t-maze", "--block-every", "400"), 1, "block_every is 400: it must be at most 300"),
         (("t-maze", "--slices", "7"), 1, "slices is 7: it must divide the rollout, which is 300"),
         (

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tyro
 from matplotlib.image import imread
 
-from longpass import streams
+from longpass import agents, cli, streams
 from longpass.figures import impulse, linear_reader, memory_trace
 from tests.helpers import count_shapes, run, run_longpass
 
@@ -54,6 +55,52 @@ def test_figures_are_equal_every_time(capsys, tmp_path):
     for kind in ("png", "svg"):
         one, other = (tmp_path / folder / f"frequency.{kind}" for folder in "ab")
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_the_tour_takes_minutes():
+    """Core-seconds that each of its trainings is expected to take."""
+    lines = (line.strip().split("  ")[0].split() for line in cli._TOUR.splitlines())
+    seconds = {}
+    for _, name, *words in (words for words in lines if words[:1] == ["longpass"]):
+        command = tyro.cli(cli.load_command(name), args=words, config=cli._FLAGS)
+        match name:
+            case "sweep":
+                plan = command.plan
+                groups = [[plan.settings(i) for i in group] for group in plan.groups()]
+                seconds[name] = sum(streams.estimate_seconds(group, None) for group in groups)
+            case "classify":
+                seconds[name] = streams.estimate_seconds([command.settings.resolved()], None)
+            case "train":
+                seconds[name] = agents.estimate_steps(command.steps)
+            case "study":
+                runs = command.plan.make_runs()
+                seconds[name] = sum(agents.estimate_steps(run.steps) for run in runs)
+            case "pbt":
+                plan = command.plan()
+                one = agents.estimate_round(plan.run, plan.episodes)
+                seconds[name] = plan.size * plan.rounds * one
+    assert set(seconds) == {"sweep", "classify", "train", "study", "pbt"}
+    assert max(seconds.values()) < 900, seconds
+
+
+def test_version(capsys):
+    code, out, _ = run(capsys, "--version")
+    assert (code, out.split()[0]) == (0, "longpass")
+
+
+@pytest.mark.parametrize("flag", ["--out=~/run", "--out=~"])
+def test_a_home_is_expanded_where_no_shell_does_it(tmp_path, monkeypatch, flag):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    command = cli._expand_home(
+        tyro.cli(cli.load_command("classify"), args=[flag], config=cli._FLAGS)
+    )
+    assert command.out == (tmp_path / "run" if "run" in flag else tmp_path)
+
+
+def test_a_home_that_is_not_there_is_named(capsys):
+    code, _, err = run(capsys, "classify", "--out=~nobody-here/run")
+    assert code == 1
+    assert "out is '~nobody-here/run': " in err
 
 
 def test_pools_for_a_horizon(capsys):

@@ -190,6 +190,7 @@ def records_of(
         {
             "event": "progress",
             "updates": n,
+            "steps": 740 * n,
             "episodes": 100 * (n + 1),
             "return_100": mean,
             "return_3000": mean,
@@ -296,7 +297,7 @@ def test_reproduce_trains_a_worlds_agents_and_draws_them(tmp_path, capsys, here,
     code, _, err = run(capsys, *command)
     assert code == 130
     assert "about 4 min on 1 workers" in err
-    assert "stopped: the same command continues" in err
+    assert f"stopped: longpass reproduce --only cued-catch --out {tmp_path} --json continues" in err
     monkeypatch.setattr(agents, "train_round", make_up_returns)
     code, out, _ = run(capsys, *command)
     assert code == 0

@@ -66,9 +66,8 @@ class Terminal:
         self.outer, inner = pty.openpty()
         self.before = termios.tcgetattr(inner)
         self.inner = inner
-        code = "import sys; from longpass.cli import main; main(sys.argv[1:])"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, *args],
+            [sys.executable, "-m", "longpass", *args],
             stdin=inner,
             stdout=inner,
             stderr=inner,

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
 
-from longpass.torch import Concrete, ConcreteCell, PoolBank, PoolChain
+from longpass.torch import Concrete, ConcreteCell, Parallel, ParallelCell, PoolBank, PoolChain
 from tests.helpers import wrong
 
 X = torch.zeros(7, 2, 5)
@@ -16,7 +16,7 @@ STARTS = torch.zeros(7, 2, dtype=torch.bool)
     [
         ({"input_size": 0}, "input_size is 0: it must be at least 1"),
         ({"hidden_size": 2.5}, "hidden_size is 2.5: it must be a whole number"),
-        ({"num_layers": 0}, "num_layers is 0: it must be at least 1"),
+        ({"num_layers": 0}, "num_layers is 0: it must be 1 to 1000"),
         ({"output_size": -1}, "output_size is -1: it must be at least 1"),
         ({"base": 1.0}, "base is 1.0: it must be finite and above 1"),
         ({"viewport_size": 0}, "viewport_size is 0"),
@@ -103,6 +103,24 @@ def test_batch_first_says_so():
 def test_arguments_of_a_step(args, message):
     with pytest.raises((ValueError, TypeError), match=message):
         ConcreteCell(5, 6)(*args)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_pools_in_16_bits_are_refused(dtype):
+    """Slow pools would stall: nothing is added to them any more, far from their input."""
+    message = f"dtype is {str(dtype)[6:]}: it must be float32 or float64 for pools"
+    for kind in (Concrete, Parallel, ConcreteCell, ParallelCell):
+        with pytest.raises(ValueError, match=message):
+            kind(5, 6, dtype=dtype)
+    with pytest.raises(ValueError, match=message):
+        Concrete(5, 6).to(dtype)(X.to(dtype))
+    for kind in (PoolChain, PoolBank):
+        with pytest.raises(ValueError, match=message):
+            kind(5, [0.5])(X.to(dtype))
+        # Under autocast, layers before the pools give 16 bits.
+        with torch.autocast("cpu", dtype=dtype):
+            pools, _ = kind(5, [0.5, 0.25])(X.to(dtype))
+        assert torch.equal(pools, kind(5, [0.5, 0.25])(X.to(dtype).float())[0])
 
 
 @pytest.mark.parametrize("kind", [PoolChain, PoolBank])

@@ -94,7 +94,7 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
     with pytest.raises(ValueError, match="num_layers is 2: it must be 1"):
         longpass.torch.save(torch.nn.GRU(2, 2, 2), path)
     with pytest.raises(ValueError, match="dtype is bfloat16: it must be"):
-        longpass.torch.save(longpass.torch.Concrete(2, 2, dtype=torch.bfloat16), path)
+        longpass.torch.save(torch.nn.LSTM(2, 2, dtype=torch.bfloat16), path)
     assert not path.exists()
     save_file({"write": np.zeros(3)}, path)
     damaged = tmp_path / "damaged"

@@ -1,8 +1,6 @@
 """What PyTorch expects of a module: derivatives, copies, precision, compiling and export."""
 
 import copy
-import doctest
-import importlib
 import subprocess
 import sys
 import warnings
@@ -15,13 +13,6 @@ from longpass.torch import Concrete, ConcreteCell, Parallel, PoolChain
 from tests.torch.zoo import NAMES, OPTIONS, assert_close, build, sample
 
 SMOOTH = ["concrete, two gradients", "parallel, layer", "chain", "bank"]
-
-
-@pytest.mark.parametrize("name", ["_concrete", "_pools"])
-def test_docstring_examples(name):
-    result = doctest.testmod(importlib.import_module(f"longpass.torch.{name}"))
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_importing_it_imports_neither_jax_nor_matplotlib():

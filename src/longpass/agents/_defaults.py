@@ -1,10 +1,11 @@
 """Settings that work on each task, and how a run's settings are completed from them."""
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longpass import envs
 from longpass._fields import Overrides, replace_settings
+from longpass._json import JsonObject
 from longpass.agents._settings import (
     AgentSettings,
     HyperParams,
@@ -104,6 +105,10 @@ def default_settings(
     - `env`: the name of a world, or the id of a Gymnasium environment.
     - `memory`: the name of the memory.
     - `paper`: take the network in the paper's own form.
+
+    **Returns:**
+
+    The settings; `num_pools` and `slices` may still be None.
     """
     agent = GYM_DEFAULTS
     if env in envs.WORLDS:
@@ -120,7 +125,7 @@ def default_settings(
 
 def resolve_settings(
     env: str,
-    params: "Params | None" = None,
+    params: "Params | JsonObject | None" = None,
     overrides: Overrides | None = None,
     *,
     paper: bool = False,
@@ -131,12 +136,17 @@ def resolve_settings(
     **Arguments:**
 
     - `env`: the name of a world, or the id of a Gymnasium environment.
-    - `params`: the world's parameters; None: its defaults.
+    - `params`: the world's parameters, or keyword arguments for `gymnasium.make`; None: the
+      defaults.
     - `overrides`: settings of the agent by field name, of any of its parts.
     - `paper`: take the network in the paper's own form.
     - `seed`: the run's seed.
 
     **Returns:** the settings, with numbers for `num_pools` and `slices`.
+
+    >>> run = resolve_settings("t-maze", overrides={"block_every": 3})
+    >>> run.agent.network.num_pools, run.agent.learner.block_every
+    (9, 3)
     """
     given = dict(overrides or {})
     memory = given.get("memory", NetworkSettings().memory)
@@ -150,12 +160,47 @@ def resolve_settings(
     return RunSettings(env=env, params={} if params is None else params, agent=agent, seed=seed)
 
 
+def changed_settings(run: RunSettings) -> Overrides:
+    """What of a run is not a default.
+
+    **Arguments:**
+
+    - `run`: its settings, complete.
+
+    **Returns:** parameters of its world and settings of its agent by name. The memory is always
+    among them.
+    """
+    memory = run.agent.network.memory
+    params = None if run.is_gymnasium else run.params
+    usual = resolve_settings(run.env, params, {"memory": memory})
+    changed: Overrides = {"memory": memory}
+    for part in dataclasses.fields(run.agent):
+        mine, default = (getattr(one.agent, part.name) for one in (run, usual))
+        for field in dataclasses.fields(mine):
+            value = getattr(mine, field.name)
+            if value != getattr(default, field.name):
+                changed[field.name] = value
+    if dataclasses.is_dataclass(run.params):
+        for field in dataclasses.fields(run.params):
+            value = getattr(run.params, field.name)
+            if value != field.default:
+                changed[field.name] = value
+    return changed
+
+
 def default_words(name: str) -> str:
     """The default of a setting of agents in words: in general, then where a task has another.
 
     **Arguments:**
 
     - `name`: the name of a field of `AgentSettings` or of one of its parts.
+
+    **Returns:**
+
+    The words.
+
+    >>> default_words("envs")
+    '8; 2 for t-maze with lstm or gru'
     """
     general = _find_value(AgentSettings(), name)
     agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
@@ -179,7 +224,7 @@ def _find_value(agent: AgentSettings, name: str) -> object:
     raise ValueError(f"{name} is not a setting of AgentSettings")
 
 
-def _fewest_pools(env: str, params: "Params | None") -> int:
+def _fewest_pools(env: str, params: Any) -> int:
     """The fewest pools that reach the memory span of a task."""
     from longpass.theory import pools_for
 

@@ -1,6 +1,7 @@
 """Playing with a trained network: complete episodes, greedily or as in training."""
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -9,20 +10,31 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 from scipy import stats
 
-from longpass.agents._gymnasium import make_vector, one_hot
-from longpass.agents._rollouts import choose, no_last_step
+from longpass import _checks
+from longpass.agents._gym_copies import GymCopies
+from longpass.agents._rollouts import choose, no_last_step, value_of
 from longpass.agents._settings import RunSettings
 from longpass.envs import AnyEnvironment, Params
 from longpass.networks import ActorCritic
 
 MOST_STEPS = 100_000
 """Episodes that never end are cut here."""
+MOST_EPISODES = 10**6
+"""The largest number of episodes that can be asked for."""
+_BATCH = 256  # episodes that are played side by side: memory does not grow with their number
+_RESAMPLED = 10**7  # numbers that the bootstrap holds at a time
 
 
 def episode_scores(
-    run: RunSettings, network: ActorCritic, episodes: int, key: PRNGKeyArray, *, greedy: bool
+    run: RunSettings,
+    network: ActorCritic,
+    episodes: int,
+    key: PRNGKeyArray,
+    *,
+    greedy: bool,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> Float[np.ndarray, " episodes"]:
-    """The returns of a number of episodes. Each copy of the environment plays exactly one.
+    """The returns of a number of episodes, which are played side by side, at most 256 at a time.
 
     **Arguments:**
 
@@ -31,11 +43,60 @@ def episode_scores(
     - `episodes`: how many.
     - `key`: for the environments and the actions.
     - `greedy`: take the likeliest actions instead of drawing them from the policy.
+    - `on_progress`: called with the number of episodes that were played, again and again.
+
+    **Returns:**
+
+    The returns, of shape `(episodes,)`.
     """
-    if run.is_gymnasium:
-        return _gymnasium_scores(run, network, episodes, key, greedy)
-    env = run.load_environment()
-    return np.asarray(_scores(env, run.params, episodes, greedy, network, key))
+    _checks.int_within("episodes", episodes, 1, MOST_EPISODES)
+    batch = min(episodes, _BATCH)
+    scores: list[np.ndarray] = []
+    for number, played in enumerate(range(0, episodes, batch)):
+        batch_key = jax.random.fold_in(key, number) if number else key
+        if run.is_gymnasium:
+            seed = run.seed + played
+            scores.append(_gymnasium_scores(run, network, batch, seed, batch_key, greedy))
+        else:
+            env = run.load_environment()
+            found = _scores(env, run.params, batch, greedy, network, batch_key)
+            scores.append(np.asarray(found))
+        on_progress(min(episodes, played + batch))
+    # The last batch is as large as the others, so that its program is not compiled anew.
+    return np.concatenate(scores)[:episodes]
+
+
+def measure_returns(
+    run: RunSettings,
+    network: ActorCritic,
+    episodes: int,
+    seed: int,
+    on_progress: Callable[[str, int], None] = lambda *_: None,
+) -> dict[str, dict[str, float]]:
+    """Returns of complete episodes, played greedily and with actions drawn as in training.
+
+    **Arguments:**
+
+    - `run`: the run that the network is from.
+    - `network`: the network.
+    - `episodes`: how many of each kind.
+    - `seed`: of the environments and the actions.
+    - `on_progress`: called with the kind and the number of its episodes that were played.
+
+    **Returns:** for `greedy` and `sampled`: `mean`, its 95 % interval from `low` to `high`, and the
+    `worst` and `best` return.
+    """
+    results = {}
+    for kind in ("greedy", "sampled"):
+        show = functools.partial(on_progress, kind)
+        show(0)
+        key = jax.random.key(seed)
+        greedy = kind == "greedy"
+        scores = episode_scores(run, network, episodes, key, greedy=greedy, on_progress=show)
+        low, high = bootstrap_interval(scores)
+        results[kind] = {"mean": float(scores.mean()), "low": low, "high": high}
+        results[kind] |= {"worst": float(scores.min()), "best": float(scores.max())}
+    return results
 
 
 class _Evaluation(NamedTuple):
@@ -123,27 +184,33 @@ def choose_actions(
     return memory, chosen
 
 
+_choose_actions = jax.jit(choose_actions, static_argnums=6)
+
+
 def _gymnasium_scores(
-    run: RunSettings, network: ActorCritic, episodes: int, key: PRNGKeyArray, greedy: bool
+    run: RunSettings,
+    network: ActorCritic,
+    episodes: int,
+    seed: int,
+    key: PRNGKeyArray,
+    greedy: bool,
 ) -> Float[np.ndarray, " episodes"]:
-    envs = make_vector(run.env, episodes)
-    choose_compiled = jax.jit(choose_actions, static_argnums=6)
-    observations, _ = envs.reset(seed=run.seed)
+    envs = GymCopies(run.env, run.params, episodes)
+    frames = envs.reset(seed)
     memory, last_step = network.initial_state((episodes,)), no_last_step(network, episodes)
     starts, over = np.ones(episodes, bool), np.zeros(episodes, bool)
     scores = np.zeros(episodes, np.float32)
     for time in range(MOST_STEPS):
-        frames = jnp.asarray(one_hot(envs.single_observation_space, observations))
-        memory, actions = choose_compiled(
+        memory, actions = _choose_actions(
             network,
             memory,
-            frames,
+            jnp.asarray(frames),
             last_step,
             jnp.asarray(starts),
             jax.random.fold_in(key, time),
             greedy,
         )
-        observations, rewards, terminated, truncated, _ = envs.step(np.asarray(actions))
+        frames, rewards, terminated, truncated, _ = envs.step(np.asarray(actions))
         scores += np.where(over, 0.0, rewards).astype(np.float32)
         starts = terminated | truncated
         last_step = network.encode_last_step(
@@ -160,6 +227,8 @@ class PolicyRollout(NamedTuple):
     """One episode of a network, step by step. What is after its end means nothing."""
 
     actions: Int[Array, " steps"]
+    values: Float[Array, " steps"]
+    """Of each frame, before its action."""
     memory: PyTree[Array]
     """The memory's state after each frame was read, with time as the first axis."""
 
@@ -182,12 +251,18 @@ def rollout_policy(
     - `network`: plays.
     - `key`: for the actions.
     - `steps`: how many.
+
+    **Returns:**
+
+    The actions, of shape `(steps,)`, and the states of the memory, with time as their first axis.
     """
     frame, env_state = env.reset(key, params, hidden)
 
     def step(carry: PyTree[Array], key: PRNGKeyArray) -> tuple[PyTree[Array], PolicyRollout]:
         frame, env_state, memory, last_step, start = carry
         choice_key, env_key = jax.random.split(key)
+        # The first state is empty: there is nothing that a start would clear.
+        (value,) = value_of(network, memory, network.embed(frame[None], last_step))
         memory, (action,) = choose_actions(
             network, memory, frame[None], last_step, start[None], choice_key, greedy=False
         )
@@ -196,7 +271,7 @@ def rollout_policy(
         over = jnp.asarray(False)
         last_step = network.encode_last_step(action[None], reward[None], over[None])
         after = (frame, env_state, memory, last_step, over)
-        return after, PolicyRollout(actions=action, memory=contents)
+        return after, PolicyRollout(actions=action, values=value, memory=contents)
 
     memory, last_step = network.initial_state((1,)), no_last_step(network, 1)
     begin = (frame, env_state, memory, last_step, jnp.asarray(True))
@@ -206,11 +281,29 @@ def rollout_policy(
 def bootstrap_interval(
     scores: Float[np.ndarray, " episodes"], seed: int = 0
 ) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the mean (percentile method)."""
+    """A 95 % bootstrap interval of the mean (percentile method).
+
+    **Arguments:**
+
+    - `scores`: of shape `(episodes,)`.
+    - `seed`: of the resampling.
+
+    **Returns:**
+
+    The lower and the upper end.
+
+    >>> bootstrap_interval(np.ones(10))
+    (1.0, 1.0)
+    """
     if np.ptp(scores) == 0:
         return float(scores[0]), float(scores[0])
     result = stats.bootstrap(
-        (scores,), np.mean, n_resamples=2000, method="percentile", rng=np.random.default_rng(seed)
+        (scores,),
+        np.mean,
+        n_resamples=2000,
+        batch=max(1, _RESAMPLED // len(scores)),
+        method="percentile",
+        rng=np.random.default_rng(seed),
     )
     low, high = result.confidence_interval
     return float(low), float(high)

@@ -1,13 +1,14 @@
 """Any Gymnasium environment with discrete actions: acting on the host, learning compiled."""
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
+from longpass._json import JsonObject
+from longpass.agents._gym_copies import GymCopies
 from longpass.agents._impala import (
     TrainState,
     UpdateResult,
@@ -21,31 +22,6 @@ from longpass.agents._settings import HyperParams, LearnerSettings, NetworkSetti
 from longpass.networks import ActorCritic
 
 
-def make_vector(env: str, copies: int) -> Any:
-    """`copies` of a Gymnasium environment. The step that ends an episode starts the next one."""
-    try:
-        import gymnasium
-        from gymnasium import spaces
-        from gymnasium.vector import AutoresetMode
-    except ImportError:
-        raise ValueError("--gym needs Gymnasium: pip install 'longpass[gym]'") from None
-    try:
-        envs = gymnasium.make_vec(
-            env,
-            num_envs=copies,
-            vectorization_mode="sync",
-            vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
-        )
-    except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        raise ValueError(f"gym is {env!r}: Gymnasium cannot make it ({error})") from None
-    action, seen = envs.single_action_space, envs.single_observation_space
-    if not isinstance(action, spaces.Discrete):
-        raise ValueError(f"gym is {env!r}, with actions {action}: they must be Discrete")
-    if not isinstance(seen, spaces.Box | spaces.Discrete):
-        raise ValueError(f"gym is {env!r}, with observations {seen}: must be Box or Discrete")
-    return envs
-
-
 class GymnasiumImpala:
     """`Impala` for a Gymnasium environment: the same state, the same learning.
 
@@ -55,33 +31,38 @@ class GymnasiumImpala:
     **Arguments:**
 
     - `env`: the id of the environment.
+    - `options`: keyword arguments for `gymnasium.make`.
     - `network`: the network's settings.
     - `settings`: how it acts and learns.
     - `seed`: of the environments.
     """
 
-    def __init__(self, env: str, network: NetworkSettings, settings: LearnerSettings, seed: int):
+    def __init__(
+        self,
+        env: str,
+        options: JsonObject,
+        network: NetworkSettings,
+        settings: LearnerSettings,
+        seed: int,
+    ):
         self.settings, self._seed = settings, seed
-        self._envs = make_vector(env, settings.envs)
-        space = self._envs.single_observation_space
-        self._shape = one_hot(space, np.zeros((1, *space.shape), space.dtype)).shape[1:]
-        self._actions = int(self._envs.single_action_space.n)
+        self._envs = GymCopies(env, options, settings.envs)
+        self._shape, self._actions = self._envs.frame_shape, self._envs.num_actions
         self._build = NetworkBuilder(network, self._shape, self._actions)
 
     def start(self, key: PRNGKeyArray) -> TrainState:
         """The state before the first update, after some random play."""
-        self._envs.reset(seed=self._seed)
+        self._envs.reset(self._seed)
         rng = np.random.default_rng(self._seed)
         sample = []
         for _ in range(self.settings.stagger):
-            frames, *_ = self._envs.step(rng.integers(0, self._actions, self.settings.envs))
-            sample.append(self._to_frames(frames))
+            step = self._envs.step(rng.integers(0, self._actions, self.settings.envs))
+            sample.append(step.frames)
         return self._init(key, jnp.asarray(np.concatenate(sample)), jnp.asarray(sample[-1]))
 
     def restore(self, state: TrainState) -> TrainState:
         """Prepare a loaded state for further training: new episodes begin."""
-        frames, _ = self._envs.reset(seed=self._seed + int(state.updates))
-        frames = jnp.asarray(self._to_frames(frames))
+        frames = jnp.asarray(self._envs.reset(self._seed + int(state.updates)))
         return TrainState(
             weights=state.weights,
             older=state.older,
@@ -125,14 +106,12 @@ class GymnasiumImpala:
         for at in noise:
             xs = _embed(network, actors.observation, actors.last_step)
             memory, action, log_prob = _choose(network, actors.memory, xs, actors.start, at)
-            frames, reward, terminated, truncated, infos = self._envs.step(np.asarray(action))
-            reward = jnp.asarray(reward, jnp.float32)
+            step = self._envs.step(np.asarray(action))
+            terminated, truncated = step.terminated, step.truncated
+            reward = jnp.asarray(step.reward)
             last_value = jnp.zeros(len(reward), log_prob.dtype)
             if truncated.any():
-                last = np.array(frames)
-                for copy in np.flatnonzero(truncated):
-                    last[copy] = infos["final_obs"][copy]
-                last_value = _value_after(network, memory, self._to_frames(last), action, reward)
+                last_value = _value_after(network, memory, step.last_frames, action, reward)
             score, ended = actors.score + reward, jnp.asarray(terminated | truncated)
             transitions.append(
                 Transition(
@@ -149,7 +128,7 @@ class GymnasiumImpala:
             )
             actors = Actors(
                 env_state=(),
-                observation=jnp.asarray(self._to_frames(frames)),
+                observation=jnp.asarray(step.frames),
                 start=ended,
                 memory=memory,
                 score=jnp.where(ended, 0.0, score),
@@ -168,16 +147,6 @@ class GymnasiumImpala:
         network_key, key = jax.random.split(key)
         network = init_embedding(self._build(network_key), sample)
         return init_training(self.settings, network, fresh_actors((), frames, network), key)
-
-    def _to_frames(self, observations: object) -> np.ndarray:
-        return one_hot(self._envs.single_observation_space, observations)
-
-
-def one_hot(space: Any, observations: object) -> np.ndarray:
-    """Observations as float32; those of a discrete space as one-hot vectors."""
-    if space.shape:
-        return np.asarray(observations, np.float32)
-    return np.eye(int(space.n), dtype=np.float32)[np.asarray(observations)]
 
 
 _embed = jax.jit(lambda network, frames, last_step: network.embed(frames, last_step))

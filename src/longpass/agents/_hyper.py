@@ -14,7 +14,16 @@ _NAMES = tuple(field.name for field in dataclasses.fields(HyperParams))
 
 
 def hyper_arrays(hyper: HyperParams) -> HyperParams:
-    """The same hyper-parameters as float32 arrays, for a learner."""
+    """The same hyper-parameters as float32 arrays, for a learner.
+
+    **Arguments:**
+
+    - `hyper`: plain numbers.
+
+    **Returns:**
+
+    A pytree of the same class, over which learners may be `jax.vmap`ped.
+    """
     return jax.tree.map(lambda value: jnp.asarray(value, jnp.float32), hyper)
 
 

@@ -69,6 +69,11 @@ class Impala:
     - `params`: its parameters.
     - `build`: makes the network from a key, such as `NetworkBuilder` or a function of yours.
     - `settings`: how it acts and learns.
+
+    >>> from longpass.agents import make_trainer, resolve_settings
+    >>> learner = make_trainer(resolve_settings("t-maze", overrides={"pool_size": 16}))
+    >>> isinstance(learner, Impala), learner.settings.envs
+    (True, 8)
     """
 
     env: AnyEnvironment

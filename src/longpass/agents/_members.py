@@ -1,4 +1,7 @@
-"""The members of a population: member i is a pure function of the plan and i."""
+"""The members of a population: member i is a pure function of the plan and i.
+
+Appendix E of the paper.
+"""
 
 import dataclasses
 import math
@@ -8,6 +11,9 @@ import numpy as np
 from longpass._fields import replace_settings
 from longpass.agents._settings import PopulationPlan, RunSettings
 
+POPULATION = "population.json"
+MEMBERS = "members"
+AUDIT = "audit.jsonl"
 SPREAD = {"learning_rate": 3.0, "entropy_cost": 3.0, "epsilon": 10.0}
 """Hyper-parameters that members differ in. Each is drawn evenly in its logarithm, between the
 common value divided by this factor and the common value times it."""
@@ -15,7 +21,17 @@ _STREAM = 2  # of random numbers: no other draw of a population has it
 
 
 def member_settings(plan: PopulationPlan, member: int) -> RunSettings:
-    """The settings of a member. The first has the common ones."""
+    """The settings of a member. The first has the common ones.
+
+    **Arguments:**
+
+    - `plan`: the population.
+    - `member`: its number, from 0.
+
+    **Returns:**
+
+    Its settings, a pure function of the population's seed and the number.
+    """
     if member == 0:
         return plan.run
     rng = np.random.default_rng([plan.run.seed, member, _STREAM])

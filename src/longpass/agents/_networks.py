@@ -23,6 +23,10 @@ class NetworkBuilder:
     - `settings`: of the network. `num_pools` must be a number.
     - `observation_shape`: of the environment.
     - `num_actions`: of the environment.
+
+    >>> build = NetworkBuilder(NetworkSettings(num_pools=3), (7, 11, 5), 5)
+    >>> jax.eval_shape(build, jax.random.key(0)).memory.num_pools
+    3
     """
 
     settings: NetworkSettings
@@ -57,6 +61,7 @@ class NetworkBuilder:
             threshold=settings.threshold,
             logit_scale=settings.logit_scale,
             read_last_step=settings.read_last_step,
+            memory_options=settings.memory_options,
             key=key,
             **options,
         )

@@ -1,40 +1,49 @@
-"""A population in a folder: members trained in rounds, and which member copied which."""
+"""A population in a folder: members trained in rounds, and which member copied which.
+
+Appendix E of the paper.
+"""
 
 import contextlib
 import dataclasses
-import io
 import json
-import zipfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from longpass._archives import DamagedFile, read_archive
 from longpass._fields import to_json
 from longpass._json import JsonObject
 from longpass.agents._estimate import estimate_round
-from longpass.agents._members import member_settings
+from longpass.agents._members import AUDIT, MEMBERS, POPULATION, member_settings
 from longpass.agents._rounds import Round, RoundResult, read_scores
-from longpass.agents._run import MEMBERS, POPULATION, round_number
+from longpass.agents._run import find_rounds, round_number
 from longpass.agents._selection import decide_copies
 from longpass.agents._settings import KIND, PopulationPlan
 from longpass.jobs import Engine, Job, JobProgress
 from longpass.records import (
+    NUMBER_OR_NONE,
     RECORDS,
     SETTINGS,
     Line,
+    Needs,
     Records,
+    check_record,
     check_same_settings,
     hold_folder,
     make_folder,
     provenance,
     read_json,
     refuse_foreign,
+    refuse_held,
     write_atomically,
     write_json,
 )
 
-_AUDIT = "audit.jsonl"
+AUDIT_NEEDS: Needs = {"round": int, "member": int, "other": int, "copied": bool}
+"""What is read of a line of the audit."""
+ROUND_NEEDS: Needs = {"round": int, "episodes": int, "mean": NUMBER_OR_NONE, "scored": int}
+"""What is read of a round's line."""
 _JOBS = 64  # given to an engine at a time: each holds states of megabytes
 
 
@@ -52,18 +61,29 @@ class Population:
     - `out`: its folder. Nothing is written before `prepare`.
     - `resume`: continue the population in the folder. Without it, a folder that holds one is
       refused.
+
+    >>> from longpass.agents import resolve_settings
+    >>> plan = PopulationPlan(run=resolve_settings("t-maze"), size=3)
+    >>> population = Population(plan, Path("population"))
+    >>> len(population.runs), population.remaining()
+    (3, 15)
     """
 
     def __init__(self, plan: PopulationPlan, out: Path, *, resume: bool = False):
         self.plan, self.out, self.resume = plan, Path(out), resume
         self.runs = [member_settings(plan, member) for member in range(plan.size)]
-        self.audit = Records(self.out / _AUDIT)
+        self.audit = Records(self.out / AUDIT)
+        refuse_held(self.out)
         self._check_folder()
         self._last_lines = [self._read_last_line(member) for member in range(plan.size)]
 
     def prepare(self) -> None:
         """Write the plan and the members' folders. Call it while the folder is held."""
         found = self._check_folder()
+        if found is not None:
+            # Before anything is written: it may be that the population cannot be continued.
+            self.delete_damaged_rounds()
+            self._check_states()
         members = [{"seed": run.seed, **to_json(run.agent.hyper)} for run in self.runs]
         about = provenance() if found is None else found["provenance"]
         content = {"plan": to_json(self.plan), "members": members, "provenance": about}
@@ -124,7 +144,7 @@ class Population:
 
     def decide(self, number: int) -> dict[int, int]:
         """The donors after a round, by member: from the audit, or decided and written there."""
-        found = [line for line in self.audit.read() if line["round"] == number]
+        found = [line for line in self._decisions() if line["round"] == number]
         if len(found) < self.plan.size:
             scores = [self._read_scores(member, number) for member in range(self.plan.size)]
             plan = self.plan
@@ -157,14 +177,14 @@ class Population:
     def record(self, member: int, number: int, result: RoundResult) -> None:
         """Write a finished round. Its checkpoint, by which it counts as done, is written last."""
         records, line = self.records(member), result.lines[-1]
-        if number not in [one["round"] for one in records.read() if one["event"] == "round"]:
+        if number not in self._round_lines(member):
             records.append(result.lines)
         write_atomically(self._path(member, number), lambda file: file.write(result.state))
         self._last_lines[member] = line
 
     def summary(self) -> list[JsonObject]:
         """One row per member: hyper-parameters, rounds, episodes, last mean return, copies."""
-        copies = [line["member"] for line in self.audit.read() if line["copied"]]
+        copies = [line["member"] for line in self._decisions() if line["copied"]]
         return [
             {
                 "member": member,
@@ -190,8 +210,7 @@ class Population:
                 f"it, or choose another folder"
             )
         found = read_json(path, "the plan of a population")
-        if not {"plan", "members", "provenance"} <= set(found):
-            raise ValueError(f"{path} is not the plan of a population: it is damaged or not ours")
+        check_record(str(path), found, {"plan": dict, "members": list, "provenance": dict})
         # More rounds may be asked for; everything else decides what the earlier ones were.
         planned = json.loads(json.dumps(to_json(self.plan)))
         check_same_settings(self.out, found["plan"], planned, ignore=("rounds",))
@@ -213,12 +232,16 @@ class Population:
 
     def _rounds_on_disk(self, member: int) -> list[int]:
         """The rounds of which there is a checkpoint."""
-        return [round_number(path) for path in self.folder(member).glob("round-*.npz")]
+        return [round_number(path) for path in find_rounds(self.folder(member))]
 
     def _round_lines(self, member: int) -> dict[int, Line]:
         """The lines of a member's rounds, by number."""
-        lines = self.records(member).read()
-        return {line["round"]: line for line in lines if line["event"] == "round"}
+        lines = self.records(member).read_events("round", ROUND_NEEDS)
+        return {line["round"]: line for line in lines}
+
+    def _decisions(self) -> list[Line]:
+        """All lines of the audit."""
+        return self.audit.read_events(None, AUDIT_NEEDS)
 
     def _read_last_line(self, member: int) -> Line | None:
         rounds = self._round_lines(member)
@@ -228,6 +251,12 @@ class Population:
         """The scores by which a member is compared after a round."""
         scored = self._round_lines(member)[number]["scored"]
         return read_scores(self._read_state(member, number))[-scored:][:scored]
+
+    def _check_states(self) -> None:
+        """ValueError if a checkpoint is missing from which the next round begins."""
+        last = min(self.rounds_done()) - 1
+        for member in range(self.plan.size if last >= 0 else 0):
+            self._read_state(member, last)
 
     def _read_state(self, member: int, number: int) -> bytes:
         path = self._path(member, number)
@@ -244,10 +273,10 @@ class Population:
 def _is_damaged(path: Path) -> bool:
     """Whether a checkpoint's file is not a complete archive."""
     try:
-        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
-            return archive.testzip() is not None
-    except zipfile.BadZipFile:
+        read_archive(path)
+    except DamagedFile:
         return True
+    return False
 
 
 def run_populations(

@@ -83,6 +83,15 @@ def make_agent_preset(name: Preset, study: AgentStudy) -> dict[str, PopulationPl
 
     Single agents are populations of one. `quick` has one `block_every`, and the hardest and the
     easiest settings of the LSTMs.
+
+    **Arguments:**
+
+    - `name`: `quick`, `laptop` or `paper`.
+    - `study`: the world, or `lstm-onset`.
+
+    **Returns:**
+
+    The plans.
     """
     plans = {}
     size = _SIZES[name]

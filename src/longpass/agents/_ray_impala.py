@@ -29,6 +29,7 @@ from longpass.agents._rollouts import Rollout
 from longpass.agents._settings import HyperParams, LearnerSettings, RunSettings
 from longpass.agents._trainers import make_trainer
 from longpass.jobs import (
+    MOST_WORKERS,
     FailedStartsError,
     Job,
     Message,
@@ -71,7 +72,7 @@ class RayImpala:
     ):
         self._run, self.settings, self._make = run, run.agent.learner, make
         if actors is not None:
-            _checks.positive_int("actors", actors)
+            _checks.int_within("actors", actors, 1, MOST_WORKERS)
         if self.settings.lag:
             raise ValueError(
                 f"lag is {self.settings.lag}: it must be 0 for the engine 'ray', where it is real"
@@ -188,7 +189,19 @@ class RayImpala:
 def learn_rollout(
     settings: LearnerSettings, state: TrainState, rollout: Rollout, hyper: HyperParams
 ) -> tuple[TrainState, UpdateResult]:
-    """Learn from a rollout that an actor made elsewhere. `state` is donated."""
+    """Learn from a rollout that an actor made elsewhere. `state` is donated.
+
+    **Arguments:**
+
+    - `settings`: of the learner.
+    - `state`: of the training.
+    - `rollout`: what the actor played.
+    - `hyper`: as arrays, see `hyper_arrays`.
+
+    **Returns:**
+
+    The state after the update, and what to report of it.
+    """
     return apply_rollout(settings, state, rollout, hyper, state.actors, state.key)
 
 

@@ -18,7 +18,7 @@ from longpass._fields import Overrides, replace_settings, to_json
 from longpass.agents._curves import learning_curve
 from longpass.agents._defaults import resolve_settings
 from longpass.agents._settings import RunSettings, holds_agent, load_settings
-from longpass.agents._study import STUDY
+from longpass.agents._study import RESULT_NEEDS, STUDY
 from longpass.records import RECORDS, SETTINGS, Line, Records
 
 Axis = Literal["episodes", "steps", "optimiser_steps"]
@@ -64,6 +64,10 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
 
     - `records`: the folder.
     - `axis`: what the progress of their curves counts.
+
+    **Returns:**
+
+    One `Returns` per run or population that was found.
     """
     records = Path(records)
     populations = {path.parent for path in records.rglob("population.json")}
@@ -81,13 +85,23 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
     runs += [
         _read_line(line, axis)
         for path in sorted(records.rglob(STUDY))
-        for line in Records(path.parent / RECORDS).read()
+        for line in Records(path.parent / RECORDS).read_events("result", RESULT_NEEDS)
     ]
+    return keep_longest([one for one in runs if one is not None])
+
+
+def keep_longest(runs: list[Returns]) -> list[Returns]:
+    """Of runs with equal settings, keep the longest one.
+
+    **Arguments:**
+
+    - `runs`: the returns of runs.
+
+    **Returns:** those that are kept, in order.
+    """
     found: dict[str, Returns] = {}
     for one in runs:
-        if one is None:
-            continue
-        key = f"{one.members} {_identity(one.settings)}"
+        key = f"{one.members} {identify_run(one.settings)}"
         if key not in found or found[key].end < one.end:
             found[key] = one
     return list(found.values())
@@ -110,6 +124,10 @@ def has_defaults(
     - `ignore`: a parameter of the world that may differ.
     - `changes`: settings of the agent that must have these values instead of the defaults.
     - `paper`: whether the network must have the paper's own form.
+
+    **Returns:**
+
+    True if it has.
     """
     if run.is_gymnasium:
         return False
@@ -120,11 +138,18 @@ def has_defaults(
     chosen = {"memory": agent.network.memory, "block_every": agent.learner.block_every}
     values = chosen | (changes or {})
     defaults = resolve_settings(run.env, run.params, values, paper=paper, seed=run.seed)
-    return _identity(run) == _identity(defaults)
+    return identify_run(run) == identify_run(defaults)
 
 
-def _identity(run: RunSettings) -> str:
-    """Everything that the results of a run depend on."""
+def identify_run(run: RunSettings) -> str:
+    """Name everything that the results of a run depend on.
+
+    **Arguments:**
+
+    - `run`: its settings.
+
+    **Returns:** text that is equal for runs with equal results.
+    """
     agent = replace_settings(run.agent, {"updates_per_call": 1, "extra_pools": 0})
     return str(dataclasses.replace(run, agent=agent).to_json())
 

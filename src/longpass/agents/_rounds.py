@@ -4,10 +4,10 @@ No file is read or written, so that a round can be trained by any process on any
 """
 
 import dataclasses
-import io
 
 import numpy as np
 
+from longpass._archives import read_archive
 from longpass.agents._impala import TrainState
 from longpass.agents._loss import Weights, init_weights
 from longpass.agents._progress import Progress, checkpoint_shapes, from_checkpoint
@@ -108,6 +108,10 @@ def train_round(task: Round, on_progress: OnProgress) -> RoundResult:
 
     - `task`: the round.
     - `on_progress`: called after every compiled call with (fraction done, [mean return]).
+
+    **Returns:**
+
+    The checkpoint after the round and the lines for the records.
     """
     training, sink = _begin_round(task), InMemory()
 
@@ -126,8 +130,7 @@ def train_round(task: Round, on_progress: OnProgress) -> RoundResult:
 
 def read_scores(state: bytes) -> np.ndarray:
     """The scores in a member's checkpoint, oldest first. This does not use JAX."""
-    with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-        scores = archive[_SCORES]
+    scores = read_archive(state)[_SCORES]
     return scores[~np.isnan(scores)]
 
 
@@ -149,6 +152,10 @@ def copy_weights(
     - `donor`: the training that they are from.
     - `settings`: of both learners.
     - `optimiser_state`: the optimiser's state: fresh, copied too, or its own.
+
+    **Returns:**
+
+    The state with which the next round begins.
     """
     network = donor.weights.network
     optimiser = {

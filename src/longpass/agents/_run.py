@@ -9,6 +9,7 @@ import jax
 from longpass import _checks
 from longpass.agents._hyper import hyper_arrays
 from longpass.agents._impala import TrainState
+from longpass.agents._members import MEMBERS, POPULATION
 from longpass.agents._progress import (
     Checkpoint,
     Progress,
@@ -21,9 +22,6 @@ from longpass.agents._settings import KIND, RunSettings, load_settings
 from longpass.agents._trainers import Trainer, make_trainer
 from longpass.networks import ActorCritic
 from longpass.records import Checkpoints, Diverged, Line, RunFolder, train_run
-
-POPULATION = "population.json"
-MEMBERS = "members"
 
 
 class AgentTraining:
@@ -136,8 +134,9 @@ def train_agent(
     """
     _checks.real("steps", steps, above=0.0)
     _refuse_member(Path(out))
+    # An environment that cannot be made must not leave a folder behind.
+    trainer = trainer or make_trainer(run)
     with RunFolder(out, KIND, run.to_json(), resume=resume) as folder:
-        trainer = trainer or make_trainer(run)
         if folder.begun:
             checkpoint = folder.load(checkpoint_shapes(trainer.state_shapes()))
             state, progress = from_checkpoint(checkpoint, run.agent.learner)
@@ -146,7 +145,7 @@ def train_agent(
         else:
             training = AgentTraining(run, trainer, steps=steps, enough=enough)
         on_begin(folder)
-        result = folder.result()
+        result = folder.result({"updates": int})
         if training.done and result is not None and result["updates"] == training.updates:
             return training.progress
         folder.begin(training)
@@ -186,10 +185,17 @@ def load_network(folder: Path) -> tuple[RunSettings, ActorCritic, str | None]:
 
 def find_checkpoints(folder: Path) -> Checkpoints:
     """The checkpoints of a run, or of a member of a population: those of its last two rounds."""
-    rounds = sorted(folder.glob("round-*.npz"), key=round_number)
+    rounds = find_rounds(folder)
     if not rounds:
         return Checkpoints(folder)
     return Checkpoints(folder, rounds[-1].name, rounds[-2].name if len(rounds) > 1 else None)
+
+
+def find_rounds(folder: Path) -> list[Path]:
+    """The checkpoints of a member's rounds, in order."""
+    found = folder.glob("round-*.npz")
+    rounds = [path for path in found if path.stem.removeprefix("round-").isdecimal()]
+    return sorted(rounds, key=round_number)
 
 
 def round_number(path: Path) -> int:

@@ -1,6 +1,6 @@
 """Which members copy which: a pure function of scores, a seed and the number of the round.
 
-The paper (appendix D): each agent samples another at random and compares scores of the last 3,000
+The paper (appendix E): each agent samples another at random and compares scores of the last 3,000
 episodes by a t-test; if the other is statistically better (p < 0.05), its weights are copied. The
 paper does not say which test. Here it is Welch's (variances may differ), two-sided, and the other's
 mean must be higher.
@@ -55,6 +55,14 @@ def decide_copies(
     - `seed`: of the population.
     - `round`: the number of the round.
     - `significance`: the other counts as better if the p-value is below this.
+
+    **Returns:**
+
+    One decision per member.
+
+    >>> scores = [np.array([1.0, 1.1, 0.9]), np.array([3.0, 3.1, 2.9])]
+    >>> [decision.copied for decision in decide_copies(scores, seed=0, round=0)]
+    [True, False]
     """
     others = sample_others(len(scores), seed, round)
     return [

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from longpass import envs
-from longpass._fields import Added, Bounds, check_settings, from_json, to_json
+from longpass import _checks, envs
+from longpass._fields import OPTIONS_FLAG, Added, Bounds, check_settings, from_json, to_json
 from longpass._json import JsonObject
+from longpass._options import NO_OPTIONS, Options
+from longpass._rates import MOST_POOLS
 from longpass.memory import MemoryName, Normalise, has_gates, has_pools
 from longpass.networks import Embedding, Writer
 from longpass.records import SETTINGS, read_json
@@ -26,6 +28,7 @@ RECENT = 3000
 """A run's result is the mean return of its last `RECENT` episodes, as in the paper."""
 
 _MOST_SLICES = 5
+_MOST = 100_000  # of any size or number that memory grows with
 Optimiser = Literal["adam", "rmsprop"]
 OptimiserState = Literal["fresh", "copied", "own"]
 
@@ -35,26 +38,27 @@ class NetworkSettings:
     """The network of an agent: a torso, a memory and two heads."""
 
     memory: MemoryName = "chain"
-    """The memory: chain is the LP-RNN, parallel its control."""
-    num_pools: Annotated[int | None, Bounds(least=1)] = None
+    """The memory: chain is the LP-RNN, parallel its control. Also package.module:factory, which is
+    imported and called, or memax:NAME."""
+    num_pools: Annotated[int | None, Bounds(least=1, most=MOST_POOLS)] = None
     """Number of pools (chain, parallel). None: the fewest that reach the memory span of the task,
     plus extra_pools."""
-    extra_pools: Annotated[int, Bounds(least=0)] = 0
+    extra_pools: Annotated[int, Bounds(least=0, most=MOST_POOLS)] = 0
     """Pools beyond the fewest that reach the memory span, if num_pools is None. With layer
     normalisation, slower pools hold the oldest events most clearly."""
-    pool_size: Annotated[int, Bounds(least=1)] = 198
+    pool_size: Annotated[int, Bounds(least=1, most=_MOST)] = 198
     """Units of a pool."""
-    viewport_size: Annotated[int, Bounds(least=1)] = 32
+    viewport_size: Annotated[int, Bounds(least=1, most=_MOST)] = 32
     """Units of the viewport through which each pool is read."""
-    output_size: Annotated[int, Bounds(least=1)] = 128
+    output_size: Annotated[int, Bounds(least=1, most=_MOST)] = 128
     """Units of the layer that summarises the viewports."""
-    hidden_size: Annotated[int, Bounds(least=1)] = 128
+    hidden_size: Annotated[int, Bounds(least=1, most=_MOST)] = 128
     """Units of a memory without pools. An LSTM of 128 units has about as many parameters as a chain
     of 9 pools."""
-    forget_bias: Annotated[float, Added()] = 1.0
+    forget_bias: Annotated[float, Bounds(least=-100.0, most=100.0), Added()] = 1.0
     """Initial bias of the gates that keep the state (lstm, gru). With bias b they keep it for about
     1 + exp(b) steps."""
-    longest_time: Annotated[int | None, Bounds(least=3), Added()] = None
+    longest_time: Annotated[int | None, Bounds(least=3, most=10**9), Added()] = None
     """Chrono initialisation (lstm, gru): gates begin with times, in steps, drawn evenly up to this
     one. None: all gates have forget_bias."""
     read_last_step: Annotated[bool, Added()] = False
@@ -73,6 +77,8 @@ class NetworkSettings:
     parallel have it."""
     logit_scale: Annotated[float, Bounds(least=0.0)] = 0.01
     """Scale of the policy's initial weights. With a larger one the first policy is less even."""
+    memory_options: Annotated[Options, OPTIONS_FLAG, Added()] = NO_OPTIONS
+    """Further arguments of the memory, such as hidden_size=64 for memax:LRU."""
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -107,25 +113,25 @@ class LearnerSettings:
     looks ahead.
     """
 
-    envs: Annotated[int, Bounds(least=1)] = 8
+    envs: Annotated[int, Bounds(least=1, most=_MOST)] = 8
     """Copies of the environment. With fewer copies there are more updates per environment step."""
-    rollout: Annotated[int, Bounds(least=1)] = 300
+    rollout: Annotated[int, Bounds(least=1, most=_MOST)] = 300
     """Steps that each copy plays between updates."""
-    slices: Annotated[int | None, Bounds(least=1)] = None
+    slices: Annotated[int | None, Bounds(least=1, most=_MOST)] = None
     """Number of parts of equal length into which a rollout is cut, with one step of the optimiser
     per part. The memory's state is carried over to the next part; gradients and targets are not.
     None: the most, up to 5, that divide the rollout and are not shorter than block_every."""
-    minibatches: Annotated[int, Bounds(least=1), Added()] = 1
+    minibatches: Annotated[int, Bounds(least=1, most=_MOST), Added()] = 1
     """Number of groups of equal size into which the copies are divided. Each group is learned from
     by itself, one after the other."""
-    epochs: Annotated[int, Bounds(least=1), Added()] = 1
+    epochs: Annotated[int, Bounds(least=1, most=_MOST), Added()] = 1
     """How often each rollout is learned from. V-trace corrects for actions of older weights. The
     memory's state before the first step is always that of the weights that acted."""
-    block_every: Annotated[int, Bounds(least=1)] = 20
+    block_every: Annotated[int, Bounds(least=1, most=_MOST)] = 20
     """Gradients through the memory's state are stopped every block_every steps."""
-    horizon: Annotated[int | None, Bounds(least=1)] = None
+    horizon: Annotated[int | None, Bounds(least=1, most=_MOST)] = None
     """Number of steps after which V-trace's targets are cut; None: the end of the slice."""
-    lag: Annotated[int, Bounds(least=0)] = 0
+    lag: Annotated[int, Bounds(least=0, most=1000)] = 0
     """Number of updates by which the weights that act are behind."""
     optimiser: Optimiser = "adam"
     """The optimiser."""
@@ -137,10 +143,10 @@ class LearnerSettings:
     """V-trace's c-bar."""
     slow_rate: Annotated[float, Bounds(above=0.0)] = 0.001
     """For the slow writer: rate of the exponential average, per step of the optimiser."""
-    stagger: Annotated[int, Bounds(least=1)] = 1000
+    stagger: Annotated[int, Bounds(least=1, most=10**6)] = 1000
     """Copies begin after up to this many steps of random play, so that their episodes do not all
     end together. Episodes begun that way are not counted."""
-    updates_per_call: Annotated[int, Bounds(least=1)] = 40
+    updates_per_call: Annotated[int, Bounds(least=1, most=_MOST)] = 40
     """Updates per compiled call. Each call gives one record; checkpoints lie between calls."""
 
     def __post_init__(self) -> None:
@@ -237,14 +243,16 @@ class RunSettings:
     env: str
     """The name of a world (see `longpass.envs.names`), or the id of a Gymnasium environment."""
     params: Any = dataclasses.field(default_factory=dict)
-    """The parameters of the world; an empty dict for a Gymnasium environment."""
+    """The parameters of the world; for a Gymnasium environment a dict of keyword arguments."""
     agent: AgentSettings = dataclasses.field(default_factory=AgentSettings)
     """The agent."""
-    seed: Annotated[int, Bounds(least=0)] = 0
+    seed: Annotated[int, Bounds(most=_checks.MOST_SEED)] = 0
     """Seed of weights, environments and actions."""
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.is_gymnasium and not isinstance(self.params, dict):
+            raise TypeError(f"params is {self.params!r}: it must be a dict for {self.env}")
 
     @property
     def is_gymnasium(self) -> bool:
@@ -279,13 +287,31 @@ class RunSettings:
 
 
 def holds_agent(folder: Path) -> bool:
-    """Whether a folder holds a run of an agent."""
+    """Whether a folder holds a run of an agent.
+
+    **Arguments:**
+
+    - `folder`: any folder.
+
+    **Returns:**
+
+    True if its settings are those of an agent.
+    """
     path = Path(folder) / SETTINGS
     return path.is_file() and read_json(path, "the settings of a run").get("kind") == KIND
 
 
 def load_settings(folder: Path) -> RunSettings:
-    """The settings of the run in a folder. ValueError if there is none."""
+    """The settings of the run in a folder. ValueError if there is none.
+
+    **Arguments:**
+
+    - `folder`: of a run, or of a member of a population.
+
+    **Returns:**
+
+    The settings.
+    """
     path = Path(folder) / SETTINGS
     if not path.is_file():
         raise ValueError(
@@ -306,12 +332,12 @@ class PopulationSettings:
     """Population based training, as the paper adapts it: weights are copied, hyper-parameters are
     not."""
 
-    size: Annotated[int, Bounds(least=1), tyro.conf.arg(name="members")] = 9
+    size: Annotated[int, Bounds(least=1, most=10_000), tyro.conf.arg(name="members")] = 9
     """Number of agents. The first has the settings as given; those of the others are drawn around
     them."""
-    rounds: Annotated[int, Bounds(least=1)] = 5
+    rounds: Annotated[int, Bounds(least=1, most=10**6)] = 5
     """Rounds of training. Between two rounds, members may copy each other's weights."""
-    episodes: Annotated[int, Bounds(least=1)] = 30_000
+    episodes: Annotated[int, Bounds(least=1, most=10**9)] = 30_000
     """Episodes per member and round."""
     window: Annotated[int, Bounds(least=2, most=RECENT)] = RECENT
     """Number of episodes, the last of a round, whose scores are compared."""

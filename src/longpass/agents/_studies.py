@@ -35,11 +35,11 @@ class StudyPlan:
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
     """Memories; by default all that the study has."""
-    runs: Annotated[int, Bounds(least=1)] = 3
+    runs: Annotated[int, Bounds(least=1, most=10_000)] = 3
     """Agents per cell: seeds, or in a search random settings."""
-    steps: Annotated[float, Bounds(above=0.0)] = 22e6
+    steps: Annotated[float, Bounds(above=0.0, most=1e15)] = 22e6
     """Environment steps after which an agent ends."""
-    enough_steps: Annotated[float, Bounds(least=0.0)] = 4e6
+    enough_steps: Annotated[float, Bounds(least=0.0, most=1e15)] = 4e6
     """Steps from which on an agent ends as soon as it has solved its world: its last 500 episodes
     earn 95 % of the highest possible return."""
 

@@ -16,8 +16,11 @@ from longpass._json import JsonObject
 from longpass.agents._settings import RunSettings
 from longpass.jobs import Engine, Job, JobProgress
 from longpass.records import (
+    NUMBER,
+    NUMBER_OR_NONE,
     RECORDS,
     Line,
+    Needs,
     Records,
     hold_folder,
     make_folder,
@@ -29,6 +32,21 @@ STUDY = "study.json"
 UNFINISHED = "unfinished"
 SOLVED = 0.95
 """A world counts as solved from this fraction of its highest possible return on."""
+
+RESULT_NEEDS: Needs = {
+    "name": str,
+    "settings": dict,
+    "seconds": NUMBER,
+    "return_500": NUMBER_OR_NONE,
+    "return_max": NUMBER_OR_NONE,
+    "solved": bool,
+    "diverged": (int, type(None)),
+    "curve.steps": list,
+    "curve.optimiser_steps": list,
+    "curve.episodes": list,
+    "curve.return_100": list,
+}
+"""What is read of a result."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,20 +97,28 @@ class Study:
     - `name`: of the study.
     - `runs`: its agents.
     - `out`: the folder; it is made if it is not there.
+
+    >>> import tempfile
+    >>> from longpass.agents import StudyPlan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     study = Study("onset", StudyPlan("onset", runs=1).make_runs(), Path(folder) / "onset")
+    ...     len(study.runs), len(study.results())
+    (20, 0)
     """
 
     def __init__(self, name: str, runs: Sequence[StudyRun], out: Path):
-        """ValueError if the folder holds something else."""
+        """ValueError if the folder is in use or holds something else."""
         self.name, self.runs = name, list(runs)
         self.out = make_folder("out", out)
         self.records = Records(self.out / RECORDS)
         refuse_foreign(self.out, STUDY, "a study")
-        write_json(self.out / STUDY, {"name": name})
+        with hold_folder(self.out):
+            write_json(self.out / STUDY, {"name": name})
         self.warning = self.records.torn_warning()
 
     def results(self) -> list[Line]:
         """The result lines, one per finished agent."""
-        return [line for line in self.records.read() if line["event"] == "result"]
+        return self.records.read_events("result", RESULT_NEEDS)
 
     def done(self) -> set[str]:
         """The names of the agents that are recorded."""

@@ -34,10 +34,19 @@ class Trainer(Protocol):
 
 
 def make_trainer(run: RunSettings) -> Impala | GymnasiumImpala:
-    """The trainer of a run on this machine."""
+    """The trainer of a run on this machine.
+
+    **Arguments:**
+
+    - `run`: its settings, complete.
+
+    **Returns:**
+
+    An `Impala` for one of our worlds, a `GymnasiumImpala` for an environment of Gymnasium.
+    """
     agent = run.agent
     if run.is_gymnasium:
-        return GymnasiumImpala(run.env, agent.network, agent.learner, run.seed)
+        return GymnasiumImpala(run.env, run.params, agent.network, agent.learner, run.seed)
     env = run.load_environment()
     shape, actions = env.observation_space().shape, env.action_space().n
     build = NetworkBuilder(agent.network, shape, actions)

@@ -16,7 +16,11 @@ Runs = TypeVar("Runs")
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """What the runs on one task say about a claim."""
+    """What the runs on one task say about a claim.
+
+    >>> decide(Measurement((20, 20), Estimate(0.4, (0.2, 0.6))), threshold=0.0)
+    'holds'
+    """
 
     groups: tuple[int, ...]
     """Number of runs in each group that is compared."""
@@ -26,7 +30,14 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True)
 class Claim(Generic[Runs]):
-    """A claim of the paper about several tasks."""
+    """A claim of the paper about several tasks.
+
+    >>> def measure(runs, task):
+    ...     return Measurement((len(runs[task]),), Estimate(0.9, (0.8, 1.0)))
+    >>> claim = Claim("a", "It learns.", "proportion", 0.5, ("t-maze",), measure)
+    >>> evaluate(claim, {"t-maze": [None] * 20}).verdict
+    'holds'
+    """
 
     id: str
     text: str
@@ -103,6 +114,10 @@ def evaluate(claim: Claim[Runs], runs: Runs) -> Finding:
 
     - `claim`: the claim.
     - `runs`: what its `measure` takes.
+
+    **Returns:**
+
+    The finding on each task, and the verdict over all of them.
     """
     return Finding(claim, tuple(_evaluate_task(claim, runs, task) for task in claim.tasks))
 

@@ -17,7 +17,7 @@ from longpass.claims._statistics import (
     correlate_ranks,
     superiority,
 )
-from longpass.streams import CHANCE, SweepPlan, TaskName
+from longpass.streams import CHANCE, PaperTask, SweepPlan
 
 _SHORT = (2, 4, 8)
 _TOO_SHORT_FOR_LSTM = (2, 4, 8, 16)
@@ -79,7 +79,7 @@ def _scores(runs: pl.DataFrame, task: str, memory: str, truncations: tuple[int, 
     return chosen["accuracy"].to_numpy()
 
 
-_make_claim = functools.partial(Claim[pl.DataFrame], tasks=get_args(TaskName))
+_make_claim = functools.partial(Claim[pl.DataFrame], tasks=get_args(PaperTask))
 
 CLASSIFICATION: tuple[Claim[pl.DataFrame], ...] = (
     _make_claim(

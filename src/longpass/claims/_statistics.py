@@ -79,7 +79,17 @@ def correlate_ranks(groups: Sequence[Float[np.ndarray, "_ 2"]]) -> Estimate:
 
 
 def estimate_proportion(successes: int, count: int) -> Estimate:
-    """A proportion, with Wilson's interval."""
+    """A proportion, with Wilson's interval.
+
+    **Arguments:**
+
+    - `successes`: how many of the runs.
+    - `count`: how many runs.
+
+    **Returns:**
+
+    The proportion and its interval.
+    """
     value, low, high = proportion_interval(successes, count)
     return Estimate(value, (low, high))
 
@@ -90,6 +100,10 @@ def compare_proportions(first: tuple[int, int], second: tuple[int, int]) -> Esti
     **Arguments:**
 
     - `first`, `second`: (successes, count) of each.
+
+    **Returns:**
+
+    The first proportion less the second, and its interval.
     """
     value, low, high = difference_interval(first, second)
     return Estimate(value, (low, high))

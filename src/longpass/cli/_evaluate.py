@@ -1,13 +1,22 @@
-"""`longpass evaluate RUN`."""
+"""`longpass evaluate AGENT`."""
 
+import contextlib
 import dataclasses
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import tyro
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from longpass._json import JsonObject
+from longpass.cli._minutes import MinuteLines
 
 
 @dataclasses.dataclass
@@ -17,8 +26,8 @@ class Evaluate:
     Prints the mean return with a 95 % bootstrap interval, and the highest possible one.
     """
 
-    run_folder: tyro.conf.Positional[Path]
-    """The run's folder, as `longpass train --out` made it."""
+    agent: tyro.conf.Positional[str]
+    """The folder of a run (longpass train --out), a file (longpass export), or pretrained:NAME."""
     episodes: int = 200
     """Episodes of each kind."""
     seed: int = 1_000_000
@@ -27,36 +36,54 @@ class Evaluate:
     """Print one JSON object on standard output, and nothing else there."""
 
     def run(self, console: Console) -> JsonObject:
-        import jax
-
         from longpass import _checks
-        from longpass.agents import bootstrap_interval, episode_scores, load_network
+        from longpass.agents import MOST_EPISODES, load_policy, measure_returns
 
-        episodes = _checks.positive_int("episodes", self.episodes)
-        settings, network, warning = load_network(self.run_folder)
+        episodes = _checks.int_within("episodes", self.episodes, 1, MOST_EPISODES)
+        _checks.seed("seed", self.seed)
+        settings, network, warning = load_policy(self.agent)
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
+        with show_episodes(console, episodes) as show:
+            results = measure_returns(settings, network, episodes, self.seed, show)
         table = Table("play", "mean return", "95 % interval", "worst", "best")
-        results: JsonObject = {}
-        for kind in ("greedy", "sampled"):
-            scores = episode_scores(
-                settings, network, episodes, jax.random.key(self.seed), greedy=kind == "greedy"
+        for kind, of in results.items():
+            interval = f"{of['low']:.3f} to {of['high']:.3f}"
+            table.add_row(
+                kind, f"{of['mean']:.3f}", interval, f"{of['worst']:.3f}", f"{of['best']:.3f}"
             )
-            low, high = bootstrap_interval(scores)
-            results[kind] = {"mean": float(scores.mean()), "low": low, "high": high}
-            results[kind] |= {"worst": float(scores.min()), "best": float(scores.max())}
-            shown = (f"{results[kind][name]:.3f}" for name in ("mean", "worst", "best"))
-            mean, worst, best = shown
-            table.add_row(kind, mean, f"{low:.3f} to {high:.3f}", worst, best)
         highest = settings.max_return()
         if highest is not None:
             table.caption = f"{settings.env}: the highest possible mean is {highest:.3f}"
         console.print(table)
         return {
             "command": "evaluate",
-            "run": str(self.run_folder),
+            "run": self.agent,
             "task": settings.env,
             "episodes": episodes,
             "return_max": highest,
             **results,
         }
+
+
+@contextlib.contextmanager
+def show_episodes(console: Console, episodes: int) -> Iterator[Callable[[str, int], None]]:
+    """A context that gives a function to call with a kind of episodes and how many were played."""
+    bar = Progress(
+        TextColumn("{task.description} episodes"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    lines = MinuteLines(console)
+    with bar:
+        task = bar.add_task("", total=episodes)
+
+        def show(kind: str, played: int) -> None:
+            bar.update(task, description=kind, completed=played)
+            lines.show(lambda: f"{played:,} of {episodes:,} {kind} episodes")
+
+        yield show

@@ -22,9 +22,11 @@ FigureName = Literal[
 ]
 # These show agents: all in a folder, or the runs that are named.
 FigureOfAgents = Literal["rl", "rl-raw", "lstm-onset"]
+FigureOfBenchmark = Literal["benchmark"]
 FigureOfRuns = Literal["learning", "conditioning", "lineage"]
 
 _RECORDS = Path("results/classification")
+_BENCHMARK = Path("results/benchmark")
 
 
 @dataclasses.dataclass
@@ -37,6 +39,7 @@ class Figure:
     gridworlds. piano-roll: streams of symbols. linear-reader: how well a linear reader could
     classify them, by base and number of pools, with the numbers as CSV. truncation, batch-size:
     scores of all runs in --records, by truncation length (the paper's figure 4) and by batch size.
+    benchmark: which memories solve which tasks at which truncation, as heat maps.
     learning: return over steps of the given runs, one line per seed. conditioning: the same,
     labelled by how the network writes and reads (runs in results/agents, if none is given). rl:
     returns on the three worlds, chain against LSTM, from all populations and runs in --records (the
@@ -44,7 +47,7 @@ class Figure:
     begins to learn. lineage: which member copied which in the given population.
     """
 
-    name: tyro.conf.Positional[FigureName | FigureOfAgents | FigureOfRuns]
+    name: tyro.conf.Positional[FigureName | FigureOfBenchmark | FigureOfAgents | FigureOfRuns]
     """Which figure."""
     runs: tyro.conf.Positional[tuple[Path, ...]] = ()
     """For learning and conditioning: folders of runs. For lineage: a population's."""
@@ -52,7 +55,8 @@ class Figure:
     """The folder that files go to; it is made if it is not there."""
     records: Path | None = None
     """The folder with the records that figures are drawn from; by default results/classification
-    for truncation and batch-size, results/agents for rl, rl-raw and lstm-onset."""
+    for truncation and batch-size, results/benchmark for benchmark, results/agents for rl, rl-raw
+    and lstm-onset."""
     over: Literal["episodes", "steps", "optimiser_steps"] | None = None
     """For rl, rl-raw and lstm-onset: what curves are drawn over; by default episodes."""
     json: bool = False
@@ -67,6 +71,8 @@ class Figure:
             raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
         else:
             default = None if self.name in get_args(FigureOfAgents) else _RECORDS
+            if self.name == "benchmark":
+                default = _BENCHMARK
             files = figures.draw(self.name, self.out, self.records or default, over=self.over)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)

@@ -11,11 +11,10 @@ from longpass._json import JsonObject
 from longpass.cli._worlds import WorldParams, changed_params, environment_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from jaxtyping import Array, PyTree
-
     from longpass.envs import AnyEnvironment, Params
     from longpass.networks import ActorCritic
+
+_LEAST_FPS = 0.01  # GIF cannot show a frame for much longer
 
 
 @dataclasses.dataclass
@@ -30,8 +29,9 @@ class Film:
     world: WorldParams
     """What is played. Every parameter can be set: longpass film t-maze --limbo-time 20."""
     policy: str = "scripted"
-    """Who plays: random, scripted, or the folder of a run (longpass train --out). The parameters
-    of the world are then those of the run; flags that differ from their defaults replace them."""
+    """Who plays: random, scripted, or a trained agent: the folder of a run (longpass train --out),
+    a file (longpass export), or pretrained:NAME. The parameters of the world are then those of the
+    agent; flags that differ from their defaults replace them."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("film.gif")
     """The file to write."""
     fps: float = 20.0
@@ -45,22 +45,28 @@ class Film:
         import jax
 
         from longpass import _checks, envs
+        from longpass.agents import play_policy
         from longpass.envs import film
 
-        _checks.real("fps", self.fps, above=0.0)
+        _checks.real("fps", self.fps, least=_LEAST_FPS)
+        _checks.seed("seed", self.seed)
         env, params, network = environment_of(self.world), self.world, None
         if self.policy not in ("scripted", "random"):
             params, network = self._load_policy(env)
-        hidden = env.draw(jax.random.key(self.seed), params)
         beside = None
-        if network is not None:
-            actions, beside = self._play_policy(env, params, hidden, network)
-        elif self.policy == "scripted":
-            actions = env.perfect_actions(params, hidden)
-        else:
-            actions = envs.random_actions(env, self.seed, film.MOST_STEPS)
-        episode = film.cut_after_end(envs.play_episode(env, params, hidden, actions))
-        film.write_film(self.out, env, params, episode, self.fps, beside)
+        with console.status("playing") as status:
+            if network is None:
+                hidden = env.draw(jax.random.key(self.seed), params)
+                if self.policy == "scripted":
+                    actions = env.perfect_actions(params, hidden)
+                else:
+                    actions = envs.random_actions(env, self.seed, film.MOST_STEPS)
+                episode = film.cut_after_end(envs.play_episode(env, params, hidden, actions))
+            else:
+                played = play_policy(env, params, network, self.seed)
+                episode, beside = played.episode, played.memory
+            status.update(f"drawing {len(episode)} frames")
+            film.write_film(self.out, env, params, episode, self.fps, beside)
         score = float(episode.rewards.sum())
         console.print(
             f"wrote {self.out}: {len(episode) - 1} steps, score {score:.3f}",
@@ -78,34 +84,11 @@ class Film:
 
     def _load_policy(self, env: "AnyEnvironment") -> "tuple[Params, ActorCritic]":
         """(Parameters of the world, network) of the run that is the policy."""
-        from longpass.agents import load_network
+        from longpass.agents import load_policy
 
-        run, network, _ = load_network(Path(self.policy))
+        run, network, _ = load_policy(self.policy)
         if run.env != env.name:
             raise ValueError(
                 f"policy is {self.policy!r}, trained on {run.env}: it must be a run on {env.name}"
             )
         return dataclasses.replace(run.params, **changed_params(self.world)), network
-
-    def _play_policy(
-        self,
-        env: "AnyEnvironment",
-        params: "Params",
-        hidden: "PyTree[Array]",
-        network: "ActorCritic",
-    ) -> "tuple[np.ndarray, list[np.ndarray]]":
-        """(Actions, tiles of the memory) of an episode that the network plays."""
-        import jax
-        import numpy as np
-
-        from longpass.agents import rollout_policy
-        from longpass.envs import film
-
-        key = jax.random.key(self.seed)
-        played = rollout_policy(env, params, hidden, network, key, film.MOST_STEPS)
-        played = jax.tree.map(np.asarray, played)
-        # A chain's state is one array of all pools; an LSTM's is its hidden state and its cells.
-        leaves = jax.tree.leaves(played.memory)
-        parts = list(np.moveaxis(leaves[0], 1, 0)) if leaves[0].ndim == 3 else leaves
-        # The agent does not read the frame on which an episode ends.
-        return played.actions, [np.concatenate([part, part[-1:]]) for part in parts]

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import tyro
 
-from longpass._fields import FieldInfo, Overrides, describe_fields, flag_name
+from longpass._fields import OPTIONS_FLAG, FieldInfo, Overrides, describe_fields, flag_name
+from longpass._options import Options
 
 _UNSET = "default"
 
@@ -47,9 +48,10 @@ def _flatten(cls: type) -> list[FieldInfo]:
 
 
 def _annotation(field: FieldInfo, default: str) -> object:
-    kinds = (field.type, None, Literal[_UNSET]) if field.optional else (field.type, Literal[_UNSET])
+    kind = Annotated[Options, OPTIONS_FLAG] if field.type is Options else field.type
+    kinds = (None, Literal[_UNSET]) if field.optional else (Literal[_UNSET],)
     return Annotated[
-        functools.reduce(operator.or_, kinds),
+        functools.reduce(operator.or_, kinds, kind),
         tyro.conf.arg(
             name=flag_name(field.name).replace("_", "-"),
             help=field.help,

@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from longpass.cli._again import same_command
+from longpass.cli._minutes import MinuteLines
 from longpass.cli._stopping import StopOnSignal
 from longpass.jobs import Job, JobProgress
 
@@ -41,6 +43,8 @@ class LiveView(abc.ABC):
 
     def on_progress(self, progress: AnyProgress) -> None:
         """Take in the progress of a job."""
+        if progress.state == "waiting":
+            return
         if progress.state == "running":
             self.running[progress.job.id] = progress
         else:
@@ -62,6 +66,10 @@ class LiveView(abc.ABC):
         # Expected seconds are of another machine: the work that is done shows how fast this one is.
         pace = self.spent / done if done > _ENOUGH_FOR_PACE else 1 / self._workers
         return max(0.0, self._total_seconds - done) * pace
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """How much is done, in a few words."""
 
     @abc.abstractmethod
     def __rich__(self) -> RenderableType:
@@ -101,9 +109,7 @@ def announce(
         )
 
 
-def conclude(
-    console: Console, view: LiveView, stopped: bool, again: str = "the same command continues it"
-) -> None:
+def conclude(console: Console, view: LiveView, stopped: bool, *flags: str) -> None:
     """Say how it ended: KeyboardInterrupt if the user stopped it, else what failed.
 
     **Arguments:**
@@ -111,13 +117,20 @@ def conclude(
     - `console`: where.
     - `view`: the view of the jobs.
     - `stopped`: what `follow` returned.
-    - `again`: how the user continues.
+    - `flags`: what the command needs beside what it was given, to continue.
     """
     if stopped:
-        console.print(f"stopped: {again}")
+        print_stopped(console, *flags)
         raise KeyboardInterrupt
     for error in view.errors:
         console.print(f"longpass: {error}", style="red", markup=False, soft_wrap=True)
+
+
+def print_stopped(console: Console, *flags: str) -> None:
+    """Say how to continue what was stopped: see `same_command`."""
+    console.print(
+        f"stopped: {same_command(*flags)} continues", highlight=False, markup=False, soft_wrap=True
+    )
 
 
 def follow(jobs: Generator[AnyProgress, None, None], view: LiveView, console: Console) -> bool:
@@ -127,23 +140,28 @@ def follow(jobs: Generator[AnyProgress, None, None], view: LiveView, console: Co
 
     - `jobs`: gives the progress of jobs; closed if the user stops it.
     - `view`: what is shown.
-    - `console`: where. Nothing is shown if it is not a terminal.
+    - `console`: where. If it is not a terminal, a line per minute is printed.
 
     **Returns:** whether the user stopped it.
     """
     live = Live(view, console=console, refresh_per_second=2, transient=True)
-    with StopOnSignal() as stop:
+    lines = MinuteLines(console)
+    # Progress may be seconds away, and whatever is recorded survives a kill: do not wait for it.
+    with StopOnSignal(interrupt=True) as stop:
         if console.is_terminal:
             live.start()
         try:
             for progress in jobs:
                 view.on_progress(progress)
+                lines.show(lambda: f"{view.describe()}, about {span(view.left)} left")
                 if stop():
-                    jobs.close()
-                    return True
+                    break
+        except KeyboardInterrupt:
+            pass
         finally:
+            jobs.close()
             live.stop()
-    return False
+    return stop()
 
 
 def span(seconds: float) -> str:

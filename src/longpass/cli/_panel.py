@@ -1,4 +1,4 @@
-"""The progress of a training: a live panel on a terminal, nothing on a pipe."""
+"""The progress of a training: a live panel on a terminal, a line per minute on a pipe."""
 
 import time
 from typing import TYPE_CHECKING
@@ -8,6 +8,8 @@ from rich.live import Live
 from rich.panel import Panel as Box
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+
+from longpass.cli._minutes import MinuteLines
 
 if TYPE_CHECKING:
     from longpass.agents import Progress, RunSettings
@@ -20,6 +22,7 @@ class Panel:
         self._settings, self._steps = settings, steps
         self._best = settings.max_return()
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+        self._lines = MinuteLines(console)
         self._first: tuple[float, int] | None = None
 
     def __enter__(self) -> "Panel":
@@ -37,6 +40,13 @@ class Panel:
         """Draw this progress."""
         if self._live:
             self._live.update(Box(self._table(progress), title=self._title()), refresh=True)
+        self._lines.show(lambda: self._describe(progress))
+
+    def _describe(self, progress: "Progress") -> str:
+        return (
+            f"{progress.steps:,} of {self._steps:,.0f} steps, {progress.episodes:,} episodes, "
+            f"return of the last 100: {self._score(progress.mean_return(100))}"
+        )
 
     def _title(self) -> str:
         settings, agent = self._settings, self._settings.agent

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from longpass._json import JsonObject
 from longpass.agents import PopulationSettings
+from longpass.cli._factory import check_factory
 from longpass.cli._live import LiveView, conclude, follow, span
 from longpass.cli._train import AgentFlags
 from longpass.cli._worlds import WorldParams, environment_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(kw_only=True)
 class Pbt:
-    """Population based training on a world, as the paper adapts it (appendix D).
+    """Population based training on a world, as the paper adapts it (appendix E).
 
     Members with different hyper-parameters train for a round of episodes each. Then each samples
     another and compares scores of the last episodes by a t-test; if the other is better, its
@@ -61,9 +62,11 @@ class Pbt:
 
         # First the engine: Ray is to be started before JAX is used.
         with make_engine(self.engine, train_round, self.workers, self.address) as engine:
-            population = Population(self.plan(), self.out, resume=self.resume)
-            again = "the same command with --resume"
-            result = train_populations([population], engine, console, again)
+            plan = self.plan()
+            network = plan.run.agent.network
+            check_factory(console, network.memory, network.memory_options)
+            population = Population(plan, self.out, resume=self.resume)
+            result = train_populations([population], engine, console, "--resume")
         run = population.plan.run
         return {
             "command": "pbt",
@@ -87,7 +90,7 @@ def train_populations(
     populations: "list[Population]",
     engine: "Engine[Round, RoundResult]",
     console: Console,
-    again: str = "the same command",
+    *flags: str,
 ) -> JsonObject:
     """Train what is left of populations, with a live view and tables.
 
@@ -96,7 +99,7 @@ def train_populations(
     - `populations`: what is trained.
     - `engine`: runs `train_round`.
     - `console`: for the view and the tables.
-    - `again`: how the user continues after stopping.
+    - `flags`: what the command needs beside what it was given, to continue.
 
     **Returns:** the last keys of what `--json` prints.
     """
@@ -116,7 +119,7 @@ def train_populations(
     for population in populations:
         if population.plan.size > 1:
             console.print(_members_table(population.plan, population.summary(), {}))
-    conclude(console, view, stopped, f"{again} continues from the last finished rounds")
+    conclude(console, view, stopped, *flags)
     return {"seconds": round(view.spent, 1), "failed": len(view.errors), "ok": not view.errors}
 
 
@@ -146,6 +149,13 @@ class _View(LiveView):
         elif progress.state == "done":
             self._episodes += progress.job.payload.episodes
             self._rows[index] = self._populations[index].summary()
+
+    def describe(self) -> str:
+        rows = [row for rows in self._rows for row in rows]
+        rounds = sum(
+            population.plan.size * population.plan.rounds for population in self._populations
+        )
+        return f"{sum(row['rounds'] for row in rows)} of {rounds} rounds done"
 
     def __rich__(self) -> Group:
         running = self.running.values()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from longpass.envs import AnyEnvironment, Params
 
+_LEAST_FPS = 0.01
 _HELP = "arrows move · space stays · n starts a new episode · q quits"
 
 
@@ -42,7 +43,9 @@ class Play:
     def run(self, console: Console) -> JsonObject:
         from longpass import _checks
 
-        _checks.real("fps", self.fps, least=0.0)
+        if self.fps != 0:
+            _checks.real("fps", self.fps, least=_LEAST_FPS)
+        _checks.seed("seed", self.seed)
         if not console.is_terminal:
             raise ValueError("play draws on a terminal: its output must not go to a file or pipe")
         env = environment_of(self.world)

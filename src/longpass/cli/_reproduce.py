@@ -12,6 +12,7 @@ from longpass._fields import Preset
 from longpass._json import JsonObject
 from longpass.agents import AgentStudy
 from longpass.cli._figure import FigureName, FigureOfAgents
+from longpass.cli._film import Film
 from longpass.cli._pbt import train_populations
 from longpass.cli._sweep import run_sweep
 from longpass.cli._worlds import changed_params
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Reproduce:
-    """Reproduce the paper: train the memories, print who learned what, draw every figure.
+    """Reproduce the paper: train the memories, print who learned what, draw every figure, and film
+    a trained agent.
 
     quick: two markers at truncations 2, 16 and 128 with good settings, three seeds; Cued Catch,
     chain against LSTM, gradients blocked every 3 steps, one seed: minutes. laptop: all three
@@ -53,6 +55,8 @@ class Reproduce:
         if self._studies():
             result["agents"] = self._agents(console)
         result["figures"] = self._draw(console)
+        if self.only is None:
+            result["film"] = self._film(console)
         trained = [result[part] for part in ("runs", "agents") if part in result]
         return result | {"ok": all(part["ok"] for part in trained)}
 
@@ -70,8 +74,9 @@ class Reproduce:
         from longpass.jobs import LocalEngine
         from longpass.streams import Sweep, sweep_preset, train_group
 
+        engine = LocalEngine(train_group, self.workers)
         sweep = Sweep(sweep_preset(self.preset), self.out / self.preset)
-        return run_sweep(sweep, LocalEngine(train_group, self.workers), console)
+        return run_sweep(sweep, engine, console)
 
     def _agents(self, console: Console) -> JsonObject:
         from longpass.agents import Population, make_agent_preset, train_round
@@ -110,6 +115,13 @@ class Reproduce:
             table.add_row(name, "\n".join(files))
         console.print(table)
         return drawn
+
+    def _film(self, console: Console) -> JsonObject:
+        """Film an agent that comes with longpass, with its memory beside it."""
+        from longpass.envs import TMazeParams
+
+        path = self.out / "figures" / "t-maze-chain.gif"
+        return Film(TMazeParams(), policy="pretrained:t-maze-chain", out=path).run(console)
 
     def _figures(self) -> list[str]:
         """Which figures are drawn."""

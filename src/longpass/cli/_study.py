@@ -91,6 +91,9 @@ class _View(LiveView):
             self._done += 1
             self._steps += progress.result["steps"]
 
+    def describe(self) -> str:
+        return f"{self._done} of {self._runs} agents done, {len(self.errors)} failed"
+
     def __rich__(self) -> Group:
         partly = sum(one.fraction * one.job.payload.task.steps for one in self.running.values())
         totals = Table("done", "running", "failed", "steps/s", "time left")

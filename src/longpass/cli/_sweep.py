@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from longpass._json import JsonObject
+from longpass.cli._factory import check_factory
 from longpass.cli._live import AnyProgress, LiveView, announce, conclude, follow, span
 from longpass.jobs import Engine, EngineName
 from longpass.streams import LearnerName, SweepPlan
@@ -54,6 +55,8 @@ class RunSweep:
         self.plan.check()
         work = functools.partial(train_group, learner=self.learner)
         with make_engine(self.engine, work, self.workers, self.address) as engine:
+            for memory in self.plan.memories:
+                check_factory(console, memory, self.plan.memory_options)
             sweep = Sweep(self.plan, self.out, self.learner)
             return {"command": "sweep", **run_sweep(sweep, engine, console)}
 
@@ -71,6 +74,26 @@ def run_sweep(
 
     **Returns:** what `--json` prints.
     """
+    cells: list[JsonObject] = []
+
+    def show_cells() -> None:
+        cells.extend(sweep.summary())
+        console.print(_table(cells))
+
+    result = follow_sweep(sweep, engine, console, show_cells)
+    return {**result, "cells": cells}
+
+
+def follow_sweep(
+    sweep: "Sweep",
+    engine: "Engine[Sequence[StreamSettings], list[Line]]",
+    console: Console,
+    show_results: Callable[[], None],
+) -> JsonObject:
+    """Run what remains of a sweep, with a live view and what `show_results` prints at the end.
+
+    **Returns:** counts of runs, for `--json`.
+    """
     from longpass.streams import estimate_seconds
 
     expected = {job.id: estimate_seconds(job.payload, sweep.learner) for job in sweep.remaining()}
@@ -78,8 +101,7 @@ def run_sweep(
     what, seconds = f"{len(sweep.plan)} runs", sum(expected.values())
     announce(console, what, view.done, seconds, engine.workers, sweep.out, sweep.warning)
     stopped = follow(sweep.run(engine), view, console)
-    cells = sweep.summary()
-    console.print(_table(cells))
+    show_results()
     conclude(console, view, stopped)
     return {
         "out": str(sweep.out),
@@ -87,7 +109,6 @@ def run_sweep(
         "done": len(sweep.done()),
         "failed": view.failed,
         "seconds": round(view.spent, 1),
-        "cells": cells,
         "ok": view.failed == 0,
     }
 
@@ -118,6 +139,9 @@ class SweepView(LiveView):
         elif progress.result is not None:
             self.done += len(runs)
             self._symbols += sum(line["symbols"] for line in progress.result)
+
+    def describe(self) -> str:
+        return f"{self.done} of {self._runs} runs done, {self.failed} failed"
 
     def __rich__(self) -> Group:
         partly = sum(

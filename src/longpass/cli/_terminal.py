@@ -3,8 +3,11 @@
 import contextlib
 import os
 import select
+import signal
 import sys
 from collections.abc import Iterator
+
+from longpass._signals import stopping_signals
 
 _ESCAPE_WAIT = 0.05  # seconds in which the rest of an arrow key follows, also over a slow line
 _ARROWS = {b"A": "up", b"B": "down", b"C": "right", b"D": "left"}
@@ -58,8 +61,12 @@ def keys() -> Iterator[Keys]:
         raise ValueError("play needs a terminal as Unix has it (on Windows: WSL)") from None
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
+    # A signal is an exception here, so that the terminal is put back.
+    raising = {kind: signal.signal(kind, signal.default_int_handler) for kind in stopping_signals()}
     try:
         tty.setcbreak(descriptor)
         yield Keys(descriptor)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        for kind, handler in raising.items():
+            signal.signal(kind, handler)

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
-from longpass._fields import Overrides
-from longpass._json import JsonObject
+from longpass._fields import Overrides, to_json
+from longpass._json import JsonObject, parse_json
 from longpass.agents import AgentSettings, default_words
+from longpass.cli._factory import check_factory
 from longpass.cli._flags import optional_flags
+from longpass.cli._live import print_stopped
+from longpass.cli._loggers import Logger, LoggerName, open_logger
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import StopOnSignal
 from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
 
 if TYPE_CHECKING:
-    from tensorboardX import SummaryWriter
-
     from longpass.agents import Progress, RayImpala, RunSettings
     from longpass.records import RunFolder
 
@@ -38,6 +39,8 @@ class Train:
     """What to learn. Every parameter can be set: longpass train t-maze --level 0."""
     gym: str | None = None
     """A Gymnasium environment with discrete actions instead, such as CartPole-v1."""
+    gym_kwargs: str | None = None
+    """Keyword arguments for gymnasium.make, as a JSON object: '{"map_name": "8x8"}'."""
     agent: AgentFlags
     paper: bool = False
     """The paper's own form: learned writer, plain embedding, no normalisation."""
@@ -60,8 +63,9 @@ class Train:
     it, one is started here for the training."""
     save_minutes: float = 3.0
     """Minutes between checkpoints."""
-    tensorboard: bool = False
-    """Also write TensorBoard files into the run's folder (needs longpass[tensorboard])."""
+    log: LoggerName | None = None
+    """Also send progress to TensorBoard (files in the run's folder), trackio or Weights & Biases;
+    each is an extra of its own, such as longpass[tensorboard]."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -73,6 +77,8 @@ class Train:
         settings = self.settings()
         # Ray starts before JAX is used.
         with self._trainer(settings) as trainer:
+            network = settings.agent.network
+            check_factory(console, network.memory, network.memory_options)
             return self._train(console, settings, trainer)
 
     def _train(
@@ -80,22 +86,30 @@ class Train:
     ) -> JsonObject:
         from longpass.agents import train_agent
 
-        boards: list[SummaryWriter] = []
+        loggers: list[Logger] = []
+        opened = contextlib.ExitStack()
 
         def prepare(folder: "RunFolder") -> None:
-            if self.tensorboard:
-                boards.append(_open_board(self.out))
+            if self.log is not None:
+                loggers.append(
+                    opened.enter_context(open_logger(self.log, self.out, to_json(settings)))
+                )
             if folder.warning:
                 console.print(
                     f"longpass: {folder.warning}", style="yellow", markup=False, highlight=False
                 )
 
-        with Panel(console, settings, self.steps) as panel, StopOnSignal() as stop:
+        with opened, Panel(console, settings, self.steps) as panel, StopOnSignal() as stop:
 
             def show(progress: "Progress") -> None:
                 panel.show(progress)
-                for board in boards:
-                    _write_board(board, progress)
+                numbers = {
+                    name: value
+                    for name, value in progress.line().items()
+                    if isinstance(value, int | float)
+                }
+                for logger in loggers:
+                    logger.log(numbers, progress.steps)
 
             progress = train_agent(
                 settings,
@@ -109,8 +123,7 @@ class Train:
                 save_seconds=60.0 * self.save_minutes,
             )
         if stop():
-            command = f"longpass train --resume --out {self.out} --steps {self.steps:g}"
-            console.print(f"stopped: {command} continues", highlight=False, soft_wrap=True)
+            print_stopped(console, "--resume")
             raise KeyboardInterrupt
         result = {
             "command": "train",
@@ -148,7 +161,7 @@ class Train:
         from longpass.agents import load_settings, resolve_settings
 
         if self.resume and self.task is None and self.gym is None:
-            if self.agent or self.paper or self.seed:
+            if self.agent or self.paper or self.seed or self.gym_kwargs:
                 raise ValueError(
                     "--resume without a task takes all settings of the agent from the run: leave "
                     "their flags out, or name the task too"
@@ -158,9 +171,24 @@ class Train:
             from longpass.envs import names
 
             raise ValueError(f"name a task ({', '.join(names())}) or a --gym, not both")
-        env = self.gym if self.task is None else environment_of(self.task).name
+        if self.gym_kwargs is not None and self.gym is None:
+            raise ValueError(
+                f"gym_kwargs is {self.gym_kwargs!r}: it must be left out without --gym"
+            )
+        env, params = self.gym, self._parse_kwargs()
+        if self.task is not None:
+            env, params = environment_of(self.task).name, self.task
         assert env is not None
-        return resolve_settings(env, self.task, self.agent, paper=self.paper, seed=self.seed)
+        return resolve_settings(env, params, self.agent, paper=self.paper, seed=self.seed)
+
+    def _parse_kwargs(self) -> JsonObject:
+        """The keyword arguments of the Gymnasium environment."""
+        try:
+            return parse_json(self.gym_kwargs or "{}")
+        except ValueError as error:
+            raise ValueError(
+                f"gym_kwargs is {self.gym_kwargs!r}: it must be a JSON object ({error})"
+            ) from None
 
 
 def _summarise(result: JsonObject, episodes: int) -> str:
@@ -173,20 +201,3 @@ def _summarise(result: JsonObject, episodes: int) -> str:
         f"{result['task']}: {shown}; {result['steps']:,} steps, {result['seconds']:.0f} s, "
         f"in {result['out']}"
     )
-
-
-def _open_board(out: Path) -> "SummaryWriter":
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError:
-        raise ValueError(
-            "--tensorboard needs tensorboardX: pip install 'longpass[tensorboard]'"
-        ) from None
-    return SummaryWriter(str(out / "tensorboard"))
-
-
-def _write_board(board: "SummaryWriter", progress: "Progress") -> None:
-    for name, value in progress.line().items():
-        if isinstance(value, int | float):
-            board.add_scalar(name, value, progress.steps)
-    board.flush()

@@ -12,6 +12,6 @@ Public names are listed in `__init__.pyi` and loaded on first use: the registry 
 do not need JAX.
 """
 
-import lazy_loader
+from longpass._extras import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -15,6 +15,7 @@ from ._environment import AutoReset as AutoReset
 from ._environment import Environment as Environment
 from ._environment import Params as Params
 from ._environment import Recording as Recording
+from ._episode import AnyEpisode as AnyEpisode
 from ._episode import Episode as Episode
 from ._episode import play_episode as play_episode
 from ._episode import random_actions as random_actions

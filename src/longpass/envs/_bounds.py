@@ -45,7 +45,12 @@ class Bounds(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Whole(Bounds):
-    """A whole number from `least` to `most` (None: no upper bound)."""
+    """A whole number from `least` to `most` (None: no upper bound).
+
+    >>> Whole(0, 5).check("level", 6)
+    Traceback (most recent call last):
+    ValueError: level is 6: it must be 0 to 5
+    """
 
     least: int
     most: int | None = MOST_FRAMES
@@ -58,7 +63,12 @@ class Whole(Bounds):
 
 @dataclasses.dataclass(frozen=True)
 class Real(Bounds):
-    """One finite number of at least `least`."""
+    """One finite number of at least `least`.
+
+    >>> Real(0.0).check("reward_sigma", -1.0)
+    Traceback (most recent call last):
+    ValueError: reward_sigma is -1.0: it must be finite and at least 0
+    """
 
     least: float
     static: bool = True
@@ -69,7 +79,12 @@ class Real(Bounds):
 
 @dataclasses.dataclass(frozen=True)
 class Flag(Bounds):
-    """True or False."""
+    """True or False.
+
+    >>> Flag().check("truncate_at_timeout", 1)
+    Traceback (most recent call last):
+    TypeError: truncate_at_timeout is 1: it must be True or False
+    """
 
     def check(self, name: str, value: object) -> None:
         for one in known_values(value):

@@ -1,4 +1,7 @@
-"""Cued Catch: learn four cues, then catch the ball that each one names, trial after trial."""
+"""Cued Catch: learn four cues, then catch the ball that each one names, trial after trial.
+
+Section 5.2.1 and appendix B.1 of the paper.
+"""
 
 from typing import ClassVar, final
 
@@ -40,7 +43,12 @@ register_params(CuedCatchParams)
 
 
 class CuedCatchHidden(eqx.Module):
-    """What the player is not shown."""
+    """What the player is not shown.
+
+    >>> cues = CuedCatchHidden(jnp.array([0, 1, 0, 1]), jnp.zeros(101, int))
+    >>> cues.cues_to_balls.tolist()
+    [0, 1, 0, 1]
+    """
 
     cues_to_balls: Int[Array, "4"]
     """The ball of each cue: 0 top, 1 bottom; two of each."""
@@ -70,6 +78,10 @@ class CuedCatch(Environment[CuedCatchParams, CuedCatchState, CuedCatchHidden]):
 
     Planes: blank, player P, cue blocks Q, balls a (top) and b (bottom). An episode always has
     4 initial_cue_duration - 1 + 7 num_trials steps.
+
+    >>> env = CuedCatch()
+    >>> round(float(env.max_score(env.default_params)), 4)
+    60.0
     """
 
     name = "cued-catch"

@@ -55,7 +55,11 @@ NO_LIMIT = np.iinfo(np.int32).max
 
 
 class Action(enum.IntEnum):
-    """The five actions of an agent, the same in every environment."""
+    """The five actions of an agent, the same in every environment.
+
+    >>> Action.UP, int(Action.STAY)
+    (<Action.UP: 0>, 4)
+    """
 
     UP = 0
     DOWN = 1
@@ -258,6 +262,18 @@ class AutoReset(Generic[ParamsT, StateT, HiddenT]):
     `terminated` and `truncated` belong to the old one, whose last frame is in
     `info["final_observation"]` (on other steps that is the observation itself). It costs nothing
     where it is not used.
+
+    **Arguments:**
+
+    - `env`: the environment.
+
+    >>> from longpass.envs import make
+    >>> env, params = make("t-maze", level=0)
+    >>> key = jax.random.key(0)
+    >>> observation, state = AutoReset(env).reset(key, params)
+    >>> observation, state, reward, *_ = AutoReset(env).step(key, state, Action.UP, params)
+    >>> observation.shape
+    (7, 11, 5)
     """
 
     def __init__(self, env: Environment[ParamsT, StateT, HiddenT]):

@@ -75,7 +75,18 @@ def play_episode(
 
 
 def random_actions(env: AnyEnvironment, seed: int, count: int) -> Int[np.ndarray, " steps"]:
-    """Draw `count` actions, all equally likely."""
+    """Draw `count` actions, all equally likely.
+
+    **Arguments:**
+
+    - `env`: the environment.
+    - `seed`: equal seeds draw equal actions.
+    - `count`: how many.
+
+    **Returns:**
+
+    The actions, of shape `(count,)`.
+    """
     return np.random.default_rng(seed).integers(0, env.action_space().n, count, dtype=np.int32)
 
 

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """Where to find the classes of a world."""
+    """Where to find the classes of a world.
+
+    >>> WORLDS["t-maze"].gym_id
+    'longpass/TMaze-v0'
+    """
 
     name: str
     """On the command line and in `make`, such as "t-maze"."""
@@ -67,7 +71,12 @@ def register(name: str, environment: str, params: str) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all worlds."""
+    """The names of all worlds.
+
+    **Returns:**
+
+    The names, such as `t-maze`.
+    """
     return tuple(WORLDS)
 
 

@@ -2,13 +2,12 @@
 
 import dataclasses
 import json
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from longpass._archives import DamagedFile, read_archive
 from longpass._json import JsonObject
 from longpass.envs import _registry
 from longpass.envs._environment import AnyEnvironment, Params, Recording
@@ -36,7 +35,16 @@ class ReplayResult:
 
 
 def find_episodes(paths: list[Path]) -> list[Path]:
-    """List recorded episodes: the files among `paths`, and the .npz files in the folders."""
+    """List recorded episodes: the files among `paths`, and the .npz files in the folders.
+
+    **Arguments:**
+
+    - `paths`: files, and folders with files.
+
+    **Returns:**
+
+    The files, those of a folder in the order of their names.
+    """
     found = []
     for path in paths:
         inside = sorted(path.glob("*.npz")) if path.is_dir() else [path]
@@ -47,7 +55,16 @@ def find_episodes(paths: list[Path]) -> list[Path]:
 
 
 def replay_episode(path: Path) -> ReplayResult:
-    """Play a recorded episode on our environment and compare every frame."""
+    """Play a recorded episode on our environment and compare every frame.
+
+    **Arguments:**
+
+    - `path`: an .npz file (docs/reference/files.md says what is in it).
+
+    **Returns:**
+
+    Whether every frame is equal, or where the first difference is.
+    """
     try:
         record = _load(path)
         env, recording = _environment_of(record)
@@ -65,9 +82,9 @@ def replay_episode(path: Path) -> ReplayResult:
         params = _params_of(settings, env)
         hidden = recording.read_hidden(record)
         episode = play_episode(env, params, hidden, actions)
-    except (ValueError, TypeError, OSError) as error:
+        difference = _first_difference(record, episode)
+    except (ValueError, TypeError, OSError, OverflowError) as error:
         return ReplayResult(path=str(path), status="unreadable", detail=str(error))
-    difference = _first_difference(record, episode)
     return ReplayResult(**about, status="different" if difference else "equal", detail=difference)
 
 
@@ -75,15 +92,9 @@ def _load(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise ValueError("there is no such file")
     try:
-        # Opened here, not by NumPy, which leaves damaged files open.
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("it holds a single array")
-            return {key: archive[key] for key in archive.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        # NumPy's own words would advise to unpickle it.
-        raise ValueError("damaged, or not an .npz file of plain arrays") from error
+        return read_archive(path)
+    except DamagedFile as error:
+        raise ValueError(f"damaged, or not an .npz file of plain arrays ({error})") from error
 
 
 def _environment_of(record: dict[str, np.ndarray]) -> tuple[AnyEnvironment, Recording]:

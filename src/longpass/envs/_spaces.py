@@ -11,7 +11,11 @@ from jaxtyping import Array, Int, PRNGKeyArray, UInt8
 
 @dataclasses.dataclass(frozen=True)
 class Discrete:
-    """The whole numbers 0 to n - 1."""
+    """The whole numbers 0 to n - 1.
+
+    >>> Discrete(5).contains(4), Discrete(5).contains(5)
+    (True, False)
+    """
 
     n: int
 
@@ -35,7 +39,11 @@ class Discrete:
 
 @dataclasses.dataclass(frozen=True)
 class Binary:
-    """Arrays of zeros and ones of one shape, as uint8."""
+    """Arrays of zeros and ones of one shape, as uint8.
+
+    >>> Binary((7, 11, 5)).contains(np.zeros((7, 11, 5), np.uint8))
+    True
+    """
 
     shape: tuple[int, ...]
 

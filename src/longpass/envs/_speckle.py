@@ -33,7 +33,12 @@ class AbstractSpeckle(eqx.Module):
 
 
 class HashedSpeckle(AbstractSpeckle):
-    """The speckle of a seed."""
+    """The speckle of a seed.
+
+    >>> speckle = HashedSpeckle(jnp.array([1, 2], jnp.uint32))
+    >>> speckle.kept(jnp.arange(5)).shape
+    (5,)
+    """
 
     seed: UInt32[Array, "2"]
 
@@ -44,7 +49,12 @@ class HashedSpeckle(AbstractSpeckle):
 
 
 class GivenSpeckle(AbstractSpeckle):
-    """A speckle given by hand: make it with `of`."""
+    """A speckle given by hand: make it with `of`.
+
+    >>> speckle = GivenSpeckle.of(np.ones((77, 191), bool))
+    >>> bool(speckle.kept(jnp.arange(5)).all())
+    True
+    """
 
     packed: UInt8[Array, " bytes"]
     """The mask in rows, eight cells per byte, the first in the highest bit."""

@@ -1,12 +1,14 @@
 """Episodes as animated pictures."""
 
 import dataclasses
+import os
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from longpass._extras import explain_missing
 from longpass.envs._environment import AnyEnvironment, Params
 from longpass.envs._episode import AnyEpisode, Episode
 from longpass.envs._palette import paint_boards
@@ -45,8 +47,10 @@ def write_film(
     - `fps`: frames per second.
     - `beside`: arrays of shape (frames or more, size), each drawn as a tile beside the board.
     """
-    from PIL import Image, ImageDraw
-
+    try:
+        from PIL import Image, ImageDraw
+    except ModuleNotFoundError as error:
+        raise explain_missing(error, "a film") from error
     if path.suffix.lower() != ".gif":
         raise ValueError(f"out is {str(path)!r}: films are written as .gif files")
     scores = np.cumsum(episode.rewards)
@@ -65,9 +69,13 @@ def write_film(
     path.parent.mkdir(parents=True, exist_ok=True)
     # GIF counts time in hundredths of a second.
     duration = max(2, round(100 / fps)) * 10
+    # No half-written film has the name that was asked for.
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    times = {"duration": duration, "loop": 0}
     pictures[0].save(
-        path, save_all=True, append_images=pictures[1:], duration=duration, loop=0, optimize=False
+        part, "GIF", save_all=True, append_images=pictures[1:], optimize=False, **times
     )
+    part.replace(path)
 
 
 def _tiles(parts: list[np.ndarray] | None, frame: int, height: int) -> np.ndarray:

@@ -21,10 +21,12 @@ import jax
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray, PyTree, UInt8
 
+from longpass._extras import explain_missing
+
 try:
     import gymnasium
-except ImportError as error:
-    raise ImportError("longpass.envs.gym needs Gymnasium: pip install 'longpass[gym]'") from error
+except ModuleNotFoundError as error:
+    raise explain_missing(error, __name__) from error
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space

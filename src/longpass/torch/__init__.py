@@ -3,11 +3,6 @@
 Nothing here imports JAX. `longpass.torch.sb3` has a policy for sb3-contrib.
 """
 
-from longpass.torch._concrete import Concrete as Concrete
-from longpass.torch._concrete import ConcreteCell as ConcreteCell
-from longpass.torch._concrete import Parallel as Parallel
-from longpass.torch._concrete import ParallelCell as ParallelCell
-from longpass.torch._files import load as load
-from longpass.torch._files import save as save
-from longpass.torch._pools import PoolBank as PoolBank
-from longpass.torch._pools import PoolChain as PoolChain
+from longpass._extras import attach_stub
+
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -153,9 +153,16 @@ def finish_call(
     return output, split_state(module, state)
 
 
+def check_precision(dtype: torch.dtype) -> None:
+    """ValueError for pools in 16 bits. Under autocast they stay in the precision of the module."""
+    if dtype not in (torch.float32, torch.float64):
+        _checks.pool_dtype(str(dtype).removeprefix("torch."))
+
+
 def cast_input(module: HasPools, input: Tensor) -> Tensor:
     """`input`, cast if it holds integers or bools; an error if it is of another dtype or device."""
     like = module.like(input)
+    check_precision(like.dtype)
     owner = type(module).__name__
     if input.device != like.device:
         raise ValueError(f"{owner}: input is on {input.device}: it must be on {like.device}")

@@ -1,4 +1,7 @@
-"""The LP-RNN of the paper, nicknamed Concrete, and its control: over sequences, and by steps."""
+"""The LP-RNN of the paper, nicknamed Concrete, and its control: over sequences, and by steps.
+
+Section 2 of the paper, its figure 1 and appendix D (schematics).
+"""
 
 from typing import Any, ClassVar
 

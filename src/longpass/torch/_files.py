@@ -1,5 +1,6 @@
 """Saving and loading a module, in files that `longpass.memory` reads and writes too."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from longpass._json import JsonObject
-from longpass._weight_files import WeightFile, choose_activation, read_weights, write_weights
+from longpass._weight_files import (
+    WeightFile,
+    check_shapes,
+    choose_activation,
+    read_weights,
+    refuse_file,
+    write_weights,
+)
 from longpass.torch._concrete import Concrete, Parallel
 from longpass.torch._pooled import Pooled
 from longpass.torch._pools import PoolBank, PoolChain, PoolModule
@@ -81,6 +89,10 @@ def load(path: str | Path, *, activation: Activation | None = None, **options: A
       saved with one that has no name in both frameworks.
     - `options`: arguments that are not part of the memory: `batch_first`, `device`, and `state`
       except for an LSTM or GRU.
+
+    **Returns:**
+
+    The module: one of `longpass.torch`, or an `nn.LSTM` or `nn.GRU` of one layer.
     """
     file = read_weights(path)
     arguments: dict[str, Any] = dict(file.arguments)
@@ -92,7 +104,15 @@ def load(path: str | Path, *, activation: Activation | None = None, **options: A
         arguments["num_layers"] = arguments.pop("num_pools")
     if not file.kind.startswith("Pool"):
         arguments["dtype"] = dtype
-    module = _CLASSES[file.kind](**arguments, **options)
+    make = functools.partial(_CLASSES[file.kind], **arguments)
+    try:
+        # Nothing is allocated: the arguments may ask for more than there is.
+        with torch.device("meta"):
+            weights = make().state_dict()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise refuse_file(path, str(error)) from None
+    check_shapes(path, file.arrays, {name: tuple(w.shape) for name, w in weights.items()})
+    module = make(**options)
     module.load_state_dict({name: torch.from_numpy(array) for name, array in file.arrays.items()})
     return module
 

@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from longpass import _checks
-from longpass._rates import rates
+from longpass._rates import MOST_POOLS, rates
 from longpass.theory import Wiring, pools_for
-from longpass.torch._arguments import check_unsupported
+from longpass.torch._arguments import check_precision, check_unsupported
 from longpass.torch._reader import Activation, Reader
 from longpass.torch._tables import Pools, make_matrices
 
@@ -84,11 +84,11 @@ class Pooled(nn.Module):
         )
         self.input_size = _checks.positive_int("input_size", input_size)
         self.hidden_size = _checks.positive_int("hidden_size", hidden_size)
-        self.num_pools = _checks.positive_int("num_layers", num_layers)
+        self.num_pools = _checks.int_within("num_layers", num_layers, 1, MOST_POOLS)
         self.output_size = _checks.positive_int("output_size", output_size or hidden_size)
         self.viewport_size = _checks.positive_int("viewport_size", viewport_size)
-        self.base = float(base)
         self.rates = rates(base, self.num_pools)
+        self.base = float(base)
         self.gradient_pools = _checks.int_within(
             "gradient_pools", gradient_pools, 0, self.num_pools
         )
@@ -107,6 +107,7 @@ class Pooled(nn.Module):
         self.write = nn.Parameter(
             torch.empty(self.hidden_size, self.input_size, device=device, dtype=dtype)
         )
+        check_precision(self.write.dtype)
         self.reader = Reader(
             self.num_pools,
             self.hidden_size,

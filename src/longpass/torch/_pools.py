@@ -1,4 +1,7 @@
-"""Pools alone: a chain, and the parallel bank that is its control. Nothing is learned."""
+"""Pools alone: a chain, and the parallel bank that is its control. Nothing is learned.
+
+The recursion of section 2 of the paper; the bank is figure 1b.
+"""
 
 from typing import Any, ClassVar
 
@@ -42,7 +45,8 @@ class PoolModule(nn.Module):
 
     def like(self, given: Tensor) -> Tensor:
         """A tensor of the dtype and device that inputs and states must have."""
-        if given.is_floating_point() or given.is_complex():
+        mixed = torch.is_autocast_enabled(given.device.type) and given.dtype.itemsize < 4
+        if (given.is_floating_point() or given.is_complex()) and not mixed:
             return given
         return torch.empty((), device=given.device)
 
@@ -68,7 +72,7 @@ class PoolModule(nn.Module):
         pools = filter_pools(
             Pools(self.rates, self._wiring, 1.0),
             call.state,
-            call.x,
+            call.x.to(call.state.dtype),
             call.starts,
             call.start_states,
             block_every,

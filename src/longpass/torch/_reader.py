@@ -1,4 +1,7 @@
-"""The reader: one viewport per pool, and a summariser over all viewports."""
+"""The reader: one viewport per pool, and a summariser over all viewports.
+
+N_out of section 2 of the paper, in the form of appendix D (schematics).
+"""
 
 import math
 from collections.abc import Callable

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+from longpass._extras import explain_missing
+
+try:
+    from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
+except ModuleNotFoundError as error:
+    raise explain_missing(error, __name__) from error
 import torch
 from gymnasium import spaces
-from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 

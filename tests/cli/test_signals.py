@@ -1,0 +1,97 @@
+"""Signals as users send them: processes of their own that say so, save, and leave in order."""
+
+import contextlib
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from longpass.records import Records
+from tests.helpers import SMALL, TASK, default_environment, run_longpass
+
+TRAIN = ("train", *TASK, *SMALL, "--steps", "1e9", "--out")
+
+
+def start(*args, by=(), **named):
+    """Start a command in a session of its own, from the first line on as users do.
+
+    `by` starts it in its turn: a function that runs in the new process would need a fork, which JAX
+    does not allow.
+    """
+    return subprocess.Popen(
+        [*by, sys.executable, "-m", "longpass", *map(str, args)],
+        env=default_environment(),
+        start_new_session=not by,
+        **named,
+    )
+
+
+def await_lines(path, lines, process):
+    until = time.monotonic() + 300
+    while not path.exists() or path.read_bytes().count(b"\n") < lines:
+        assert process.poll() is None, "the command has ended"
+        assert time.monotonic() < until, "the command did not begin to train"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_importing_ends_in_a_word_and_no_traceback(kind):
+    with start("classify", "--symbols", 4e7, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        # Python catches SIGINT from its start; SIGTERM is caught by us.
+        while not caught(process.pid, signal.SIGTERM):
+            assert time.monotonic() < until
+            time.sleep(0.001)
+        process.send_signal(kind)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "longpass: stopped"
+
+
+def caught(pid, kind):
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (line,) = (line for line in status if line.startswith("SigCgt:"))
+    return int(line.split()[1], 16) & 1 << (kind - 1)
+
+
+@pytest.mark.slow
+def test_a_terminal_that_is_closed_saves(tmp_path):
+    """The terminal is gone: writing to it fails, and must not keep the run from being saved."""
+    ours, theirs = pty.openpty()
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    process = start(*TRAIN, tmp_path, by=("setsid", "--ctty"), **streams)
+    os.close(theirs)
+    # Somebody has to read, or the command waits.
+    records = tmp_path / "records.jsonl"
+    os.set_blocking(ours, False)
+    until = time.monotonic() + 300
+    while not records.exists() or records.read_bytes().count(b"\n") < 4:
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+        with contextlib.suppress(BlockingIOError):
+            os.read(ours, 1 << 16)
+    os.close(ours)
+    assert process.wait(120) == 130
+    last = Records(records).read()[-1]["updates"]
+    code, _, err = run_longpass("train", "--resume", "--out", tmp_path, "--steps", 80 * last)
+    assert code == 0, err
+    resumed = [line["updates"] for line in Records(records).read() if line["event"] == "resume"]
+    assert resumed == [last]
+
+
+@pytest.mark.slow
+def test_a_run_under_nohup_survives_its_terminal(tmp_path):
+    """There SIGHUP is ignored, and stays ignored."""
+    with start(*TRAIN, tmp_path, by=("nohup",), stdout=subprocess.DEVNULL) as process:
+        records = tmp_path / "records.jsonl"
+        await_lines(records, 3, process)
+        process.send_signal(signal.SIGHUP)
+        await_lines(records, records.read_bytes().count(b"\n") + 2, process)
+        process.terminate()
+        assert process.wait(120) == 130
