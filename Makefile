@@ -10,7 +10,7 @@ OUT ?= results
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce check fast test matrix rl lint bench clean
+.PHONY: help install reproduce check fast test matrix rl lint docs bench chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -23,7 +23,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; \
 	  sys.exit(0 if v >= (3, 11) else f"longpass needs Python 3.11 or newer; $(PYTHON) is {v.major}.{v.minor}. Try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev,gym,native,ray,tensorboard]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev,gym,native,ray,tensorboard,web]'
 	@touch $@
 
 reproduce: install ## train the memories and draw the figures (into OUT, by default results)
@@ -55,6 +55,9 @@ lint: install ## ruff and pyright alone
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
+docs: install ## run the tutorials and build the documentation site (into site)
+	$(BIN)/python scripts/make_docs.py
+
 $(VENV)/.bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[bench]'
 	@touch $@
@@ -62,6 +65,10 @@ $(VENV)/.bench: $(VENV)/.installed
 bench: $(VENV)/.bench ## time longpass against its peers and print a table
 	$(BIN)/python -m benchmarks
 
+MINUTES ?= 10
+chaos: install ## hurt longpass on purpose for MINUTES (10) and print what it survived
+	$(BIN)/python -m chaos --minutes $(MINUTES)
+
 clean: ## delete .venv and caches
-	rm -rf $(VENV) $(VENV)-rl .matrix .jax_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-rl .matrix .jax_cache .pytest_cache .ruff_cache .hypothesis .cache .docs .tutorials dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,7 +14,7 @@ class Bench:
     """Time longpass against its peers on this machine. Run nothing else meanwhile."""
 
     section: Literal[
-        "all", "ray", "sweep", "memory", "torch", "envs", "classify", "agents", "population"
+        "all", "ray", "sweep", "memory", "torch", "envs", "classify", "agents", "population", "web"
     ] = "all"
     """Which part."""
     json: bool = False
@@ -25,7 +25,7 @@ def main() -> None:
     args = tyro.cli(Bench, prog="python -m benchmarks")
     console = Console(stderr=args.json, width=140)
     # Ray comes first: it is to be started before JAX is used.
-    every = ["ray", "sweep", "memory", "torch", "envs", "classify", "agents", "population"]
+    every = ["ray", "sweep", "memory", "torch", "envs", "classify", "agents", "population", "web"]
     sections = every if args.section == "all" else [args.section]
     results = {
         name: importlib.import_module(f"benchmarks.{name}").main(console) for name in sections

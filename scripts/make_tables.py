@@ -1,7 +1,7 @@
-"""Write the tables of settings, claims, the linear reader and defaults into the documentation.
+"""Write the tables of settings, claims, linear readers, defaults and faults into the docs.
 
 Each stands between its markers. The linear reader's are made from the CSV of its figure, those of
-claims and of the search for defaults from records.
+claims, of the search for defaults and of faults from records.
 
 python scripts/make_tables.py          # write
 python scripts/make_tables.py --check  # exit with 1 if a page would change
@@ -25,6 +25,8 @@ from longpass.agents import (
     NetworkSettings,
     PopulationSettings,
     default_words,
+    load_pretrained,
+    pretrained_names,
 )
 from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
 from longpass.records import RECORDS, Line, Records
@@ -69,6 +71,22 @@ def search_space_table() -> str:
     spaces = {"all memories": COMMON, "chain, parallel": POOLS, "lstm, gru": GATES}
     for memories, space in spaces.items():
         rows += [f"| `{flag_name(name)}` | {how} | {memories} |" for name, how in space.items()]
+    return "\n".join(rows)
+
+
+def pretrained_table() -> str:
+    """The agents that come with longpass, from their cards."""
+    rows = [
+        "| name | mean return (95 % interval) | highest possible | steps | seed | commit |",
+        "|---|---|---:|---:|---:|---|",
+    ]
+    for name in pretrained_names():
+        card = load_pretrained(name).card
+        of = card["scores"]["sampled"]
+        rows.append(
+            f"| `{name}` | {of['mean']:.3f} ({of['low']:.3f} to {of['high']:.3f}) "
+            f"| {card['return_max']:.3f} | {card['steps']:,} | {card['seed']} | {card['commit']} |"
+        )
     return "\n".join(rows)
 
 
@@ -286,6 +304,30 @@ def sb3_table() -> str:
     return "\n".join(rows)
 
 
+def reliability_table() -> str:
+    """What the harness measured last of each fault."""
+    lines: dict[str, Line] = {}
+    for line in Records(ROOT / "results" / "reliability.jsonl").read():
+        before = lines.get(line["fault"])
+        # Another seed adds to what was tried; the same one replaces it.
+        if before is not None and before["seed"] != line["seed"]:
+            for name in ("tries", "survived", "lost"):
+                line[name] += before[name]
+            line["note"] = f"{before['note']}; {line['note']}"
+        lines[line["fault"]] = line
+    rows = [
+        "| fault | tries | survived | lost | seconds | what else | made by |",
+        "|---|---:|---:|---:|---:|---|---|",
+    ]
+    for line in lines.values():
+        cost = "" if line["seconds"] is None else f"{line['seconds']:.1f}"
+        counts = " | ".join(str(line[name]) for name in ("tries", "survived", "lost"))
+        made = f"`{line['part']}`, {line['commit']}, {line['date']}"
+        note = " ".join(line["note"].replace("|", "\\|").split())
+        rows.append(f"| {line['fault']} | {counts} | {cost} | {note} | {made} |")
+    return "\n".join(rows)
+
+
 def claims_table() -> str:
     """The paper's claims about classification, evaluated from the committed records."""
     findings = evaluate_classification(ROOT / "results" / "classification")
@@ -293,6 +335,33 @@ def claims_table() -> str:
     rows = ["| claim | value (holds above) | " + " | ".join(tasks) + " | verdict |"]
     rows.append("|---|---|" + "---|" * len(tasks) + "---|")
     rows += [_claim_row(one, [_task_in_words(task) for task in one.tasks]) for one in findings]
+    return "\n".join(rows)
+
+
+SHORT = (
+    "chain-short-truncation",
+    "lstm-needs-long-truncation",
+    "chain-above-parallel",
+    "cued-catch-chain",
+    "cued-catch-lstm",
+)
+"""The claims that the README shows."""
+
+
+def short_claims_table() -> str:
+    """Some claims in short: the tasks they are about, their runs and verdicts."""
+    findings = {
+        finding.claim.id: finding
+        for finding in (
+            *evaluate_classification(ROOT / "results" / "classification"),
+            *evaluate_agents(ROOT / "results" / "agents"),
+        )
+    }
+    rows = ["| the paper says | runs | verdict |", "|---|---:|---|"]
+    rows += [
+        f"| {findings[name].claim.text} | {findings[name].n} | {findings[name].verdict} |"
+        for name in SHORT
+    ]
     return "\n".join(rows)
 
 
@@ -309,9 +378,12 @@ def _task_in_words(one: TaskFinding) -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "../README.md": {"<!-- claims in short -->": short_claims_table},
+    "reliability.md": {"<!-- faults -->": reliability_table},
     "agents.md": {
         "<!-- settings of agents -->": agent_tables,
         "<!-- space of the search -->": search_space_table,
+        "<!-- pretrained agents -->": pretrained_table,
     },
     "populations.md": {
         "<!-- settings of populations -->": functools.partial(plain_table, PopulationSettings)

@@ -23,7 +23,7 @@ import optax
 import tyro
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from longpass.memory import AbstractMemory
+from longpass.memory import MemoryLike
 from longpass.networks import MemoryOptions, make_memory
 from longpass.records import Line, Records, provenance
 
@@ -88,7 +88,7 @@ def draw_sequences(
 class Network(eqx.Module):
     """A memory and a linear layer on its last output."""
 
-    memory: AbstractMemory
+    memory: MemoryLike
     head: eqx.nn.Linear
 
     def __call__(self, xs: Float[Array, "time count input"]) -> Float[Array, "count balls"]:
