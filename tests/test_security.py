@@ -3,6 +3,7 @@
 import ast
 import io
 import os
+import sys
 import zipfile
 from pathlib import Path
 
@@ -23,6 +24,7 @@ BANNED_MODULES |= {"http.server", "socketserver", "xmlrpc"}
 SERVER = SOURCE / "report" / "_server.py"
 # With it Ray listens on loopback only: tests/jobs/test_engines.py looks at its sockets.
 LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+PROTECTION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", LOOPBACK)
 BANNED_CALLS = {"eval", "exec", "os.system", "os.popen", "tempfile.mktemp", "torch.load"}
 
 
@@ -124,19 +126,25 @@ class FakeRay:
 
 
 def test_a_cluster_that_we_start_has_a_token_and_listens_on_loopback(monkeypatch):
-    ray = FakeRay()
-    monkeypatch.setattr(_cluster, "_import_ray", lambda: ray)
-    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", LOOPBACK):
-        monkeypatch.delenv(name, raising=False)
-    tokens = []
+    ray, seen = FakeRay(), []
+
+    def import_ray():
+        """Ray reads its variables now, and not later."""
+        seen.append({name: os.environ.get(name) for name in PROTECTION})
+        return ray
+
+    monkeypatch.setattr(_cluster, "_import_ray", import_ray)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
     for _ in range(2):
+        for name in PROTECTION:
+            monkeypatch.delenv(name, raising=False)
         with ray_cluster(None, 1):
-            tokens.append(os.environ["RAY_AUTH_TOKEN"])
-            assert os.environ["RAY_AUTH_MODE"] == "token"
-        monkeypatch.delenv("RAY_AUTH_TOKEN")
+            pass
+    assert [variables["RAY_AUTH_MODE"] for variables in seen] == ["token"] * 2
+    tokens = [variables["RAY_AUTH_TOKEN"] for variables in seen]
     assert len(set(tokens)) == 2
     assert min(map(len, tokens)) == 64
     (where,), named = ray.started[0]
     assert where == "local"
-    assert os.environ[LOOPBACK] == "0"
+    assert seen[0][LOOPBACK] == "0"
     assert named["include_dashboard"] is False

@@ -3,7 +3,7 @@
 import sys
 
 from longpass._extras import explain_missing
-from longpass._signals import leave_on_signals, survive_closed_terminal
+from longpass._signals import ignore_interrupts, leave_on_signals, survive_closed_terminal
 
 
 def main() -> None:
@@ -15,7 +15,10 @@ def main() -> None:
         from longpass.cli import main as run_command
     except ModuleNotFoundError as error:
         sys.exit(f"longpass: {explain_missing(error, 'the command line')}")
-    run_command()
+    try:
+        run_command()
+    finally:
+        ignore_interrupts()
 
 
 if __name__ == "__main__":

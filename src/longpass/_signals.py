@@ -32,6 +32,12 @@ def leave_on_signals() -> None:
         signal.signal(kind, leave)
 
 
+def ignore_interrupts() -> None:
+    """From now on Ctrl-C does nothing: the work is done, and while Python shuts down it would end
+    this process as if it were not."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 class _TerminalStream:
     """A stream to a terminal. Once that is closed, what is written goes nowhere: an error would
     come before the signal is handled, and would keep a run from being saved."""

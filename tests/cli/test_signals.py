@@ -59,6 +59,21 @@ def caught(pid, kind):
     return int(line.split()[1], 16) & 1 << (kind - 1)
 
 
+def test_an_interrupt_after_the_work_is_done_changes_nothing():
+    """While Python shuts down, its handlers are gone: the signal would end the process."""
+    code = """
+import os, signal, sys
+from longpass.__main__ import main
+sys.argv = ["longpass", "--version"]
+try:
+    main()
+finally:
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=default_environment())
+    assert done.returncode == 0
+
+
 @pytest.mark.slow
 def test_a_terminal_that_is_closed_saves(tmp_path):
     """The terminal is gone: writing to it fails, and must not keep the run from being saved."""

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -26,9 +27,7 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
     **Returns:** a context manager that gives the module `ray`.
     """
     if address is None:
-        # Our cluster is for this process alone: Ray then listens on loopback, as it does where
-        # it does not support clusters of several machines. It reads this when it is imported.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        _protect_cluster()
     ray = _import_ray()
     if ray.is_initialized():
         yield ray
@@ -38,9 +37,6 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
     ray._private.worker._worker_logs_enabled = False
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
-        # Ray protects a cluster by a token, which it would write to the home folder.
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # By default Ray's workers have a niceness of 15. Those of the local engine have 0.
         os.environ.setdefault("RAY_worker_niceness", "0")
@@ -59,6 +55,21 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
         yield ray
     finally:
         ray.shutdown()
+
+
+def _protect_cluster() -> None:
+    """Let a cluster that is started here ask for a token and listen on loopback only.
+
+    Ray reads these variables when it is imported.
+    """
+    # Ray listens on loopback where it does not support clusters of several machines.
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    # Without a token here, Ray would write one to the home folder.
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    # If Ray was imported without a mode, it asks for the token by itself (from 2.60 on). Setting
+    # the mode now would reach the processes that it starts, but not this one.
+    if "ray" not in sys.modules:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 def _import_ray() -> ModuleType:
