@@ -13,6 +13,15 @@ SOURCE = ROOT / "src" / "longpass"
 TUTORIALS = ROOT / "examples" / "tutorials"
 # Files that are shown as they are, beside pages; other text files become pages with a listing.
 _COPIED = {".png", ".svg", ".gif", ".csv", ".css", ".ipynb", ".jsonl"}
+# A file of the site alone: what `longpass report` makes of the results in this repository.
+REPORT = "results-report.html"
+# Comments in pages, and what stands for them on the site.
+_PARTS = {
+    "<!-- the report of results -->": '<a href="{}">The report of the results in this repository</a>'
+    " is part of this site.",
+    "<!-- the explorer -->": '<iframe class="explorer" src="{}#memory" title="What does a chain'
+    ' remember?" loading="lazy"></iframe>',
+}
 _FENCE = re.compile(r"^ *```")
 _CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))")
@@ -86,6 +95,9 @@ class Pages:
         - `text`: in Markdown, with links as in the repository.
         - `path`: the file in the repository from which its links lead.
         """
+        for comment, part in _PARTS.items():
+            report = Path(os.path.relpath(REPORT, place.parent)).as_posix()
+            text = text.replace(comment, part.format(report))
         lines, fenced = [], False
         for number, line in enumerate(text.split("\n"), 1):
             is_fence = bool(_FENCE.match(line))

@@ -1,8 +1,8 @@
 """Build the documentation site into site/.
 
 Tutorials are run, and their pages are written into .tutorials. All pages are gathered in .docs:
-those of docs/, everything that they link to, the tutorials, and those that are made from the
-program (API, commands, settings). Then Zensical, or mkdocs with the theme Material, turns them into
+those of docs/, everything that they link to, the tutorials, those that are made from the program
+(API, commands, settings), and the report of the results. Then Zensical, or mkdocs with the theme Material, turns them into
 HTML. A warning ends the build.
 
 python scripts/make_docs.py                    # with Zensical
@@ -14,10 +14,10 @@ import argparse
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from docs_pages import ROOT, TUTORIALS, Pages, place_on_site
+from docs_pages import REPORT, ROOT, TUTORIALS, Pages, place_on_site
 from docs_reference import (
     list_packages,
     make_api_page,
@@ -40,9 +40,14 @@ def gather_pages(keep_tutorials: bool) -> None:
 
     - `keep_tutorials`: whether tutorials that were run before are taken as they are.
     """
-    if not keep_tutorials:
-        run_tutorials()
     shutil.rmtree(PAGES, ignore_errors=True)
+    PAGES.mkdir()
+    with ThreadPoolExecutor(2) as pool:
+        work = [pool.submit(write_report)]
+        if not keep_tutorials:
+            work += start_tutorials(pool)
+        for one in work:
+            one.result()
     pages = Pages(PAGES)
     for path in [*sorted((ROOT / "docs").rglob("*.*")), *(ROOT / name for name in _REPOSITORY)]:
         pages.add_file(path)
@@ -56,12 +61,21 @@ def gather_pages(keep_tutorials: bool) -> None:
     (reference / "settings.md").write_text(make_settings_page())
 
 
-def run_tutorials() -> None:
-    """Run all tutorials, two at a time, and write their pages into .tutorials."""
+def write_report() -> None:
+    """Show the results of this repository in one page for the browser."""
+    words = ["report", "results", "--out", str(PAGES / REPORT), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "longpass", *words], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        sys.exit(f"the report cannot be made: {done.stderr}")
+
+
+def start_tutorials(pool: ThreadPoolExecutor) -> list[Future[None]]:
+    """Run all tutorials, and write their pages into .tutorials."""
     shutil.rmtree(RUN, ignore_errors=True)
     RUN.mkdir()
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda script: make_tutorial(script, RUN), list_tutorials()))
+    return [pool.submit(make_tutorial, script, RUN) for script in list_tutorials()]
 
 
 def list_tutorials() -> list[Path]:

@@ -15,6 +15,7 @@ import pytest
 from tests.helpers import default_environment
 
 ROOT = Path(__file__).parent.parent
+REPORT = "results-report.html"
 NAVIGATION = re.findall(
     r"^ +- .*?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2], re.MULTILINE
 )
@@ -125,7 +126,8 @@ def test_the_site_builds_and_its_links_hold():
     assert done.returncode == 0, done.stdout + done.stderr
     site = ROOT / "site"
     # The page for addresses that do not exist is shown at any of them, so its links are absolute.
-    files = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    # The report makes its anchors itself, and is tested in tests/report.
+    files = [path for path in site.rglob("*.html") if path.name not in ("404.html", REPORT)]
     pages = {path: _Page(path.read_text()) for path in files}
     assert {(site / page).with_suffix(".html") for page in NAVIGATION} <= set(pages)
     for path, page in pages.items():
@@ -139,6 +141,8 @@ def test_the_site_builds_and_its_links_hold():
             file = (path.parent / target).resolve() if target else path
             assert file.is_file(), where
             assert not anchor or file not in pages or anchor in pages[file].anchors, where
+    assert ("iframe", f"../{REPORT}#memory") in pages[site / "tutorials/how_many_pools.html"].links
+    assert ("a", REPORT) in pages[site / "report.html"].links
     for name in ("reading_a_chain-1.png", "a_population.ipynb"):
         assert (site / "tutorials" / name).is_file()
     # Names of packages that are loaded on first use are found without importing them.

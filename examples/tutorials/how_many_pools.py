@@ -92,6 +92,12 @@ grid[0].set_ylabel("weight, scaled to 1")
 plt.show()
 
 # %% [markdown]
+# ## Try it
+#
+# `longpass report` has a tab with sliders for all of this.
+#
+# <!-- the explorer -->
+#
 # ## A rule
 #
 # - Take base 2 and as many pools as `for_horizon` gives.

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from longpass.claims import evaluate_agents, evaluate_classification
-from longpass.records import Tail
 from longpass.report import MOST_POINTS, Store
 from longpass.report._activity import Activity, count_planned, is_held
 from longpass.report._payload import pack_store
 from longpass.report._places import evaluate_claims, place_runs
+from longpass.report._tail import Tail
 from longpass.streams import FixedPlan, SweepPlan
 from tests.report.made_up import (
     agent_settings,

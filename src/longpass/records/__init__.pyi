@@ -25,5 +25,3 @@ from ._run import Sink as Sink
 from ._run import Training as Training
 from ._run import check_same_settings as check_same_settings
 from ._run import train_run as train_run
-from ._tail import NewLines as NewLines
-from ._tail import Tail as Tail

@@ -7,8 +7,9 @@ import numpy as np
 
 from longpass._json import JsonObject
 from longpass.agents import AUDIT, TOP
-from longpass.records import Line, Tail
+from longpass.records import Line
 from longpass.report._run import Number, Run
+from longpass.report._tail import Tail
 
 _POINTS = 100  # of the population's curve
 

@@ -18,7 +18,10 @@ Number = int | float
 """As JSON has them: a whole number is an int."""
 State = Literal["running", "complete", "diverged", "unfinished"]
 Source = Literal["folder", "study", "sweep", "population", "other"]
+ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+"""What interpreting a line raises if the line is not what its event says."""
 _RECENT = 10  # points
+_LARGEST = 1e300  # of numbers that are shown
 _LONGEST = 200  # characters of a setting that is text
 
 
@@ -145,14 +148,52 @@ def is_result(line: Line) -> bool:
     return "event" not in line and {"task", "seed", "return", "curve"} <= line.keys()
 
 
-def read_progress(run: Run, line: Line) -> None:
-    """Add a progress line to the curve of a run."""
+def read_progress(run: Run, lines: Sequence[Line]) -> int:
+    """Add progress lines to the curve of a run.
+
+    **Returns:** how many of them are not of that form; they are left out.
+    """
+    if _add_points(run, lines):
+        run.score = _read_score(lines[-1])
+        return 0
+    odd = 0
+    for line in lines:
+        try:
+            _add_progress(run, line)
+        except ODD:
+            odd += 1
+    return odd
+
+
+def _add_points(run: Run, lines: Sequence[Line]) -> bool:
+    """Append points to the curve all at once, if they are as usual: complete, and each later than
+    the one before. Returns whether they were."""
+    names = ("steps", "return_100", "episodes", "seconds")
+    columns = [[line.get(name) for line in lines] for name in names]
+    if not all(set(map(type, column)) <= {int, float} for column in columns):
+        return False
+    numbers = np.array(columns, float)
+    xs = np.append(run.xs[-1] if run.xs else -np.inf, numbers[0])
+    if not (np.abs(numbers) < _LARGEST).all() or not (xs[1:] > xs[:-1]).all():
+        return False
+    for values, column in zip((run.xs, run.ys, run.episodes, run.seconds), columns, strict=True):
+        values += column
+    run.steps = run.xs[-1]
+    return True
+
+
+def _add_progress(run: Run, line: Line) -> None:
+    """Add one progress line of any form to the curve."""
     x = _real(line["steps"])
     if x is None:
         raise ValueError("steps must be a number")
     y, seconds = _real(line.get("return_100")), _real(line.get("seconds"))
     run.add_point(x, y, _real(line.get("episodes")) or 0.0, seconds)
-    run.score = _real(line.get("return_3000", line.get("return_100")))
+    run.score = _read_score(line)
+
+
+def _read_score(line: Line) -> Number | None:
+    return _real(line.get("return_3000", line.get("return_100")))
 
 
 def flatten(settings: JsonObject) -> JsonObject:
@@ -184,7 +225,7 @@ def _text(value: Any) -> str | None:
 def _real(value: Any) -> Number | None:
     """A finite number that a float can hold, or None. NaN is neither above nor below anything."""
     if type(value) is float or type(value) is int:
-        return value if -1e300 < value < 1e300 else None
+        return value if abs(value) < _LARGEST else None
     return None
 
 

@@ -1,5 +1,6 @@
 """Everything recorded below some folders, read once and then kept up to date."""
 
+import itertools
 import os
 import threading
 from collections.abc import Sequence
@@ -7,25 +8,33 @@ from pathlib import Path
 
 from longpass._json import JsonObject
 from longpass.agents import AUDIT, MEMBERS, POPULATION, STUDY
-from longpass.records import LOCK, RECORDS, SETTINGS, Line, Tail, read_json
+from longpass.records import LOCK, RECORDS, SETTINGS, Line, read_json
 from longpass.report._activity import Activity, count_planned, is_held
 from longpass.report._population import Population
-from longpass.report._run import Run, Source, is_result, read_about, read_progress, read_result
+from longpass.report._run import (
+    ODD,
+    Run,
+    Source,
+    is_result,
+    read_about,
+    read_progress,
+    read_result,
+)
+from longpass.report._tail import Tail
 from longpass.report._walk import Walk
 from longpass.streams import KIND as STREAM
 from longpass.streams import PLAN
 
 _ENDING = ".jsonl"
-# What interpreting a line raises if the line is not what its event says.
-_ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 class _File:
     """A file of records and the run that it is of, if it is of one."""
 
-    def __init__(self, path: Path, shown: str, collection: str):
-        self.path, self.shown, self.collection = path, shown, collection
-        self.tail = Tail(path)
+    def __init__(self, place: str, name: str, shown: str, collection: str):
+        self.place, self.folder, self.name = place, Path(place), f"{place}/{name}"
+        self.shown, self.collection = shown, collection
+        self.tail = Tail(self.name)
         self.lines = 0
         self.odd = 0
         self.run: Run | None = None
@@ -74,11 +83,9 @@ class Store:
                         if name in (PLAN, STUDY, POPULATION, SETTINGS, LOCK):
                             self._mark(folder, name, top)
                         elif name.endswith(_ENDING) and name != AUDIT:
-                            path = f"{folder}/{name}"
-                            found.add(path)
-                            self._read(path, top)
-            for path in self._files.keys() - found:
-                self._forget(path)
+                            found.add(self._read(folder, name, top))
+            for one in self._files.keys() - found:
+                self._forget(one)
             for population in self.populations.values():
                 if population.update(list(self._members.get(population.shown, {}).values())):
                     self._change(population.run)
@@ -121,6 +128,8 @@ class Store:
         if name in names:
             return
         names.add(name)
+        if name in (SETTINGS, LOCK):
+            return
         folder = Path(place)
         shown = _show(folder)
         if name == PLAN:
@@ -135,40 +144,46 @@ class Store:
             total = population.size * population.rounds
             self.activities[shown] = Activity(folder, shown, "population", "rounds", total)
 
-    def _read(self, name: str, top: Path) -> None:
-        file = self._files.get(name)
+    def _read(self, place: str, name: str, top: Path) -> str:
+        """Read what is new in a file, and return its full name."""
+        whole = f"{place}/{name}"
+        file = self._files.get(whole)
         if file is None:
-            path = Path(name)
-            one_run = SETTINGS in self._marked.get(str(path.parent), ())
-            shown = _show(path.parent if one_run or path.name == RECORDS else path)
-            file = self._files[name] = _File(path, shown, _collection(path.parent, top))
+            one_run = SETTINGS in self._marked.get(place, ())
+            shown = _show(place if one_run or name == RECORDS else whole)
+            file = _File(place, name, shown, _collection(Path(place), top))
+            self._files[whole] = file
         try:
             new = file.tail.read()
         except OSError:
-            return  # it was just deleted, or may not be read: the next look will tell
+            return whole  # it was just deleted, or may not be read: the next look will tell
         if new.anew:
             self._forget_runs(file)
             file.run, file.lines, file.odd = None, 0, 0
         file.lines += len(new.records) + new.bad
         file.odd += new.bad
         first = file.lines - len(new.records) - new.bad
-        for number, line in enumerate(new.records, first):
-            try:
-                self._take(file, number, line)
-            except _ODD:
-                file.odd += 1
+        numbered = enumerate(new.records, first)
+        for event, group in itertools.groupby(numbered, lambda one: one[1].get("event")):
+            if event == "progress" and file.run is not None:
+                file.odd += read_progress(file.run, [line for _, line in group])
+                continue
+            for number, line in group:
+                try:
+                    self._take(file, number, line)
+                except ODD:
+                    file.odd += 1
         if new.bad or new.anew:
             self.version += 1
         if new.records and file.run is not None:
             self._change(file.run)
+        return whole
 
     def _take(self, file: _File, number: int, line: Line) -> None:
-        """Take in one line."""
+        """Take in one line that is not progress of a run."""
         event = line.get("event")
-        if event == "progress" and file.run is not None:
-            read_progress(file.run, line)
-        elif event == "begin":
-            run = self._new_run(file, file.path.as_posix(), "folder")
+        if event == "begin":
+            run = self._new_run(file, file.name, "folder")
             run.state = "unfinished"
             read_about(run, line)
             file.run = run
@@ -177,9 +192,9 @@ class Store:
             if file.run is not None:
                 read_result(file.run, line)
                 return
-            marks = self._marked.get(str(file.path.parent), set())
+            marks = self._marked.get(file.place, set())
             source = "study" if STUDY in marks else "sweep" if PLAN in marks else "other"
-            run = self._new_run(file, f"{file.path.as_posix()}:{number}", source)
+            run = self._new_run(file, f"{file.name}:{number}", source)
             read_result(run, line)
             file.ids.append(run.id)
             self._change(run)
@@ -192,7 +207,7 @@ class Store:
 
     def _new_run(self, file: _File, name: str, source: Source) -> Run:
         run = Run(name, file.shown, file.collection, source)
-        folder = file.path.parent
+        folder = file.folder
         above = folder.parent.parent
         if folder.parent.name == MEMBERS and (above / POPULATION).exists():
             run.population = _show(above)
@@ -228,8 +243,8 @@ class Store:
 
     def _look_at_run(self, file: _File, run: Run) -> None:
         """Keep a single run among the activities while it runs."""
-        folder = file.path.parent
-        held = LOCK in self._marked.get(str(folder), ()) and is_held(folder)
+        folder = file.folder
+        held = LOCK in self._marked.get(file.place, ()) and is_held(folder)
         if run.state in ("complete", "diverged") or not held:
             self.activities.pop(file.shown, None)
             state = "unfinished" if run.state == "running" else run.state
@@ -250,7 +265,7 @@ def _collection(folder: Path, top: Path) -> str:
     return _show(Path(parts[0])) if parts else _show(Path(top.resolve().name))
 
 
-def _show(path: Path) -> str:
+def _show(path: str | Path) -> str:
     """A path as text that any encoding of the page can hold."""
     return os.fsencode(path).decode("utf-8", "replace")
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+import orjson
+
 from longpass._json import JsonObject
 
 
@@ -29,7 +31,7 @@ class Tail:
     - `path`: the file.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: str | Path):
         self.path = Path(path)
         self.place = 0
         """Bytes that have been read."""
@@ -50,19 +52,19 @@ class Tail:
             content = file.read()
         whole = content[: content.rfind(b"\n") + 1]
         self.place += len(whole)
-        # Text is decoded once for all lines: files may have a million.
-        lines = whole.decode("utf-8", "replace").split("\n")[:-1]
+        lines = whole.split(b"\n")[:-1]
         records = [record for record in map(_parse, lines) if record is not None]
         return NewLines(records, len(lines) - len(records), anew)
 
 
-_decode = json.JSONDecoder().raw_decode
-
-
-def _parse(line: str) -> JsonObject | None:
-    line = line.strip()
+def _parse(line: bytes) -> JsonObject | None:
+    """The object that a line is, or None. Files may have a million lines in all."""
     try:
-        record, end = _decode(line)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) and end == len(line) else None
+        record = orjson.loads(line)
+    except ValueError:
+        # Python writes and reads what JSON has not: NaN, infinity and integers of any size.
+        try:
+            record = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return record if isinstance(record, dict) else None
