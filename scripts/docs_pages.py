@@ -17,8 +17,8 @@ _COPIED = {".png", ".svg", ".gif", ".csv", ".css", ".ipynb", ".jsonl"}
 REPORT = "results-report.html"
 # Comments in pages, and what stands for them on the site.
 _PARTS = {
-    "<!-- the report of results -->": '<a href="{}">The report of the results in this repository</a>'
-    " is part of this site.",
+    "<!-- the report of results -->": '<a href="{}">The report of these results</a> is part of'
+    " this site.",
     "<!-- the explorer -->": '<iframe class="explorer" src="{}#memory" title="What does a chain'
     ' remember?" loading="lazy"></iframe>',
 }

@@ -2,8 +2,8 @@
 
 Tutorials are run, and their pages are written into .tutorials. All pages are gathered in .docs:
 those of docs/, everything that they link to, the tutorials, those that are made from the program
-(API, commands, settings), and the report of the results. Then Zensical, or mkdocs with the theme Material, turns them into
-HTML. A warning ends the build.
+(API, commands, settings), and the report of the results. Then Zensical, or mkdocs with the theme
+Material, turns them into HTML. A warning ends the build.
 
 python scripts/make_docs.py                    # with Zensical
 python scripts/make_docs.py --with mkdocs      # with mkdocs-material, which must be installed

@@ -19,8 +19,23 @@ RESULTS = {
 
 
 def examples(page: Path) -> list[str]:
-    """The Python examples of a page."""
-    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    """The Python examples of a page, with checks of what they compute."""
+    codes = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    checks = [[f"assert {RESULTS[name]}" for name in RESULTS if f"{name} = " in x] for x in codes]
+    return ["\n".join([code, *more]) for code, more in zip(codes, checks, strict=True)]
+
+
+PAGES = [
+    page.relative_to(ROOT).as_posix()
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if examples(page)
+]
+# Starting a process takes longer than most examples, so pages share a few.
+GROUPS = {
+    "ray": [page for page in PAGES if "cluster" in page],
+    "torch": [page for page in PAGES if "torch" in page],
+}
+GROUPS["jax"] = [page for page in PAGES if page not in GROUPS["ray"] + GROUPS["torch"]]
 
 
 def test_the_readme_has_an_example():
@@ -29,24 +44,22 @@ def test_the_readme_has_an_example():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page",
-    [
-        page.relative_to(ROOT).as_posix()
-        for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-        if examples(page)
-    ],
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in GROUPS]
 )
-def test_examples_run_as_they_stand(page):
-    """In a process of their own, as a reader would: single precision, no type checks. Examples of a
-    page run one after the other, each as if it were alone."""
-    # tests/test_package.py runs the README's first example in an empty environment.
-    codes = []
-    for code in examples(ROOT / page)[1 if page == "README.md" else 0 :]:
-        checks = [check for name, check in RESULTS.items() if f"{name} = " in code]
-        codes.append("\n".join([code, *(f"assert {check}" for check in checks)]))
-    script = "\n".join(f"exec({code!r}, {{'__name__': '__main__'}})" for code in codes)
+def test_examples_run_as_they_stand(name):
+    """Outside this process, as a reader would: single precision, no type checks. Examples run one
+    after the other, each with names of its own."""
+    script = ["import sys"]
+    for page in GROUPS[name]:
+        # tests/test_package.py runs the README's first example in an empty environment.
+        for code in examples(ROOT / page)[1 if page == "README.md" else 0 :]:
+            script += [f"print({page!r}, file=sys.stderr)"]
+            script += [f"exec({code!r}, {{'__name__': '__main__'}})"]
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=default_environment()
+        [sys.executable, "-c", "\n".join(script)],
+        capture_output=True,
+        text=True,
+        env=default_environment(),
     )
     assert done.returncode == 0, done.stderr
     # What an example prints of both memories is what its page says.

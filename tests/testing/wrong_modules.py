@@ -46,7 +46,7 @@ class RandomStart(Right):
 class Dropout(Right):
     def forward(self, x, state=None, starts=None, block_every=None):
         y, h = super().forward(x, state, starts, block_every)
-        return y * (1 + 1e-6 * torch.rand(())), h
+        return y * (1 + 1e-5 * torch.rand(())), h
 
 
 class NotFinite(Right):

@@ -9,7 +9,7 @@ stands. Nothing here imports JAX before records are read.
 import dataclasses
 import functools
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -17,7 +17,7 @@ from jaxtyping import Float
 from longpass._fields import Overrides, replace_settings, to_json
 from longpass.agents._curves import learning_curve
 from longpass.agents._defaults import resolve_settings
-from longpass.agents._settings import RunSettings, holds_agent, load_settings
+from longpass.agents._settings import AgentSettings, RunSettings, holds_agent, load_settings
 from longpass.agents._study import RESULT_NEEDS, STUDY
 from longpass.records import RECORDS, SETTINGS, Line, Records
 
@@ -131,14 +131,27 @@ def has_defaults(
     """
     if run.is_gymnasium:
         return False
-    given, usual = to_json(run.params), to_json(type(run.params)())
+    chosen = tuple((changes or {}).items())
+    return _have_defaults(run.env, run.params, run.agent, ignore, chosen, paper)
+
+
+# Thousands of runs may differ in nothing but their seeds.
+@functools.cache
+def _have_defaults(
+    env: str,
+    params: Any,
+    agent: AgentSettings,
+    ignore: str | None,
+    changes: tuple[tuple[str, Any], ...],
+    paper: bool,
+) -> bool:
+    """`has_defaults` of what it depends on."""
+    given, usual = to_json(params), to_json(type(params)())
     if any(given[name] != value for name, value in usual.items() if name != ignore):
         return False
-    agent = run.agent
     chosen = {"memory": agent.network.memory, "block_every": agent.learner.block_every}
-    values = chosen | (changes or {})
-    defaults = resolve_settings(run.env, run.params, values, paper=paper, seed=run.seed)
-    return identify_run(run) == identify_run(defaults)
+    defaults = resolve_settings(env, params, chosen | dict(changes), paper=paper)
+    return _identify_agent(agent) == _identify_agent(defaults.agent)
 
 
 def identify_run(run: RunSettings) -> str:
@@ -150,8 +163,12 @@ def identify_run(run: RunSettings) -> str:
 
     **Returns:** text that is equal for runs with equal results.
     """
-    agent = replace_settings(run.agent, {"updates_per_call": 1, "extra_pools": 0})
-    return str(dataclasses.replace(run, agent=agent).to_json())
+    return str([run.env, run.params, _identify_agent(run.agent), run.seed])
+
+
+@functools.cache
+def _identify_agent(agent: AgentSettings) -> str:
+    return str(to_json(replace_settings(agent, {"updates_per_call": 1, "extra_pools": 0})))
 
 
 def _read_line(line: Line, axis: Axis) -> Returns | None:
