@@ -5,11 +5,11 @@ import contextlib
 import io
 import itertools
 import os
-import runpy
 import textwrap
 from pathlib import Path
 
-from docs_pages import ROOT, SOURCE
+from docs_pages import SOURCE
+from tables_settings import agent_tables, defaults_table, plain_table
 
 # Packages whose names are not for import: the command line has a page of its own.
 _WITHOUT_API = ("cli",)
@@ -137,8 +137,6 @@ def make_settings_page() -> str:
     from longpass import envs, streams
     from longpass.agents import PopulationSettings
 
-    tables = runpy.run_path(str(ROOT / "scripts" / "make_tables.py"))
-    plain = tables["plain_table"]
     parts = [
         "# Every setting",
         "Settings are declared once, as fields of the classes below. From that declaration come "
@@ -146,22 +144,22 @@ def make_settings_page() -> str:
         "place in `settings.json` and in the records, and its row here.",
         "## Agents",
         "`longpass train` and `pbt` ([Agents](../agents.md)).",
-        tables["agent_tables"](),
+        agent_tables(),
         "## Populations",
         "`longpass pbt` ([Populations](../populations.md)).",
-        plain(PopulationSettings),
+        plain_table(PopulationSettings),
         "## Classification",
         "`longpass classify` ([Sequence classification](../classification.md)).",
-        plain(streams.StreamSettings),
+        plain_table(streams.StreamSettings),
         "What depends on the memory, where it is not given:",
-        tables["defaults_table"](),
+        defaults_table(),
         "## Sweeps",
         "`longpass sweep`.",
-        plain(streams.SweepPlan),
+        plain_table(streams.SweepPlan),
         "## Worlds",
         "`longpass.envs.make(name, ...)` and the commands that take a world "
         "([Environments](../environments.md)).",
     ]
     for world in envs.names():
-        parts.append(plain(type(envs.make(world)[1])))
+        parts.append(plain_table(type(envs.make(world)[1])))
     return "\n\n".join(parts) + "\n"

@@ -21,15 +21,8 @@ NAVIGATION = re.findall(
 )
 
 
-@pytest.fixture
-def load_script(monkeypatch):
-    """Imports a module of scripts/ by its name."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    return importlib.import_module
-
-
-def test_pages_have_links_to_files_and_a_place_in_the_navigation(load_script, tmp_path):
-    pages = load_script("docs_pages")
+def test_pages_have_links_to_files_and_a_place_in_the_navigation(tmp_path):
+    pages = importlib.import_module("docs_pages")
     found = sorted((ROOT / "docs").rglob("*.md"))
     gathered = pages.Pages(tmp_path)
     for path in found:
@@ -38,15 +31,15 @@ def test_pages_have_links_to_files_and_a_place_in_the_navigation(load_script, tm
     assert (tmp_path / "repository/examples/linear_memory.py.md").exists()
     expected = {pages.place_on_site(path).as_posix() for path in found}
     expected |= {f"tutorials/{path.stem}.md" for path in pages.TUTORIALS.glob("*.py")}
-    reference = load_script("docs_reference")
+    reference = importlib.import_module("docs_reference")
     made = [*reference.list_packages(), "commands", "settings"]
     expected |= {f"reference/{name}.md" for name in made}
     repository = {page for page in NAVIGATION if page.startswith("repository/")}
     assert sorted(NAVIGATION) == sorted(expected | repository)
 
 
-def test_a_link_that_leads_nowhere_is_refused(load_script, tmp_path):
-    gathered = load_script("docs_pages").Pages(tmp_path)
+def test_a_link_that_leads_nowhere_is_refused(tmp_path):
+    gathered = importlib.import_module("docs_pages").Pages(tmp_path)
     page = ROOT / "docs" / "memory.md"
     text = "a\n```\n[not a link](nowhere.md)\n```\n`[nor this](nowhere.md)` [theory](theory.md#how)"
     gathered.add_text(Path("memory.md"), text, page)
@@ -57,8 +50,8 @@ def test_a_link_that_leads_nowhere_is_refused(load_script, tmp_path):
         gathered.add_text(Path("memory.md"), "\n[b](nowhere.md)", page)
 
 
-def test_links_to_other_files_lead_to_their_pages(load_script, tmp_path):
-    gathered = load_script("docs_pages").Pages(tmp_path)
+def test_links_to_other_files_lead_to_their_pages(tmp_path):
+    gathered = importlib.import_module("docs_pages").Pages(tmp_path)
     text = (
         "[a](../../examples/tutorials/reading_a_chain.py) [b](../../src/longpass/memory)"
         " [c](../../results/README.md) [d](https://arxiv.org) [e](../cli.md#figures)"
@@ -70,8 +63,8 @@ def test_links_to_other_files_lead_to_their_pages(load_script, tmp_path):
     )
 
 
-def test_cells_of_a_tutorial(load_script, tmp_path):
-    tutorials = load_script("docs_tutorials")
+def test_cells_of_a_tutorial(tmp_path):
+    tutorials = importlib.import_module("docs_tutorials")
     script = tmp_path / "small.py"
     script.write_text(
         "# %% [markdown]\n# # Title\n#\n# Text.\n\n# %%\nx = 2\nprint(x)\n\n# %%\n"
@@ -94,8 +87,8 @@ def test_cells_of_a_tutorial(load_script, tmp_path):
         tutorials.make_tutorial(script, tmp_path)
 
 
-def test_doctests_are_fenced(load_script):
-    fence = load_script("docs_griffe").fence_doctests
+def test_doctests_are_fenced():
+    fence = importlib.import_module("docs_griffe").fence_doctests
     assert fence("One.\n\n>>> 1 + 1\n2\n\nTwo.") == "One.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nTwo."
 
 

@@ -1,0 +1,111 @@
+"""Tables of the paper's claims, of agents inside sb3-contrib and of faults, from records."""
+
+from pathlib import Path
+
+from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
+from longpass.records import Line, Records
+
+ROOT = Path(__file__).parent.parent
+
+
+def claims_table() -> str:
+    """The paper's claims about classification, evaluated from the committed records."""
+    findings = evaluate_classification(ROOT / "results" / "classification")
+    tasks = [one.task for one in findings[0].tasks]
+    rows = ["| claim | value (holds above) | " + " | ".join(tasks) + " | verdict |"]
+    rows.append("|---|---|" + "---|" * len(tasks) + "---|")
+    rows += [_claim_row(one, [_task_in_words(task) for task in one.tasks]) for one in findings]
+    return "\n".join(rows)
+
+
+def agent_claims_table() -> str:
+    """The paper's claims about agents, evaluated from the committed records."""
+    rows = ["| claim | value (holds above) | measured | verdict |", "|---|---|---|---|"]
+    for finding in evaluate_agents(ROOT / "results" / "agents"):
+        measured = [_task_in_words(one) for one in finding.tasks]
+        if len(finding.tasks) > 1:
+            tasks = (one.task for one in finding.tasks)
+            measured = [f"{task}: {words}" for task, words in zip(tasks, measured, strict=True)]
+        rows.append(_claim_row(finding, ["; ".join(measured)]))
+    return "\n".join(rows)
+
+
+SHORT = (
+    "chain-short-truncation",
+    "lstm-needs-long-truncation",
+    "chain-above-parallel",
+    "cued-catch-chain",
+    "cued-catch-lstm",
+)
+"""The claims that the README shows."""
+
+
+def short_claims_table() -> str:
+    """Some claims in short: the tasks they are about, their runs and verdicts."""
+    findings = {
+        finding.claim.id: finding
+        for finding in (
+            *evaluate_classification(ROOT / "results" / "classification"),
+            *evaluate_agents(ROOT / "results" / "agents"),
+        )
+    }
+    rows = ["| the paper says | runs | verdict |", "|---|---:|---|"]
+    rows += [
+        f"| {findings[name].claim.text} | {findings[name].n} | {findings[name].verdict} |"
+        for name in SHORT
+    ]
+    return "\n".join(rows)
+
+
+def _claim_row(finding: Finding, measured: list[str]) -> str:
+    claim = finding.claim
+    about = [f"{claim.text} (`{claim.id}`)", f"{claim.statistic} ({claim.threshold:g})"]
+    return "| " + " | ".join([*about, *measured, f"**{finding.verdict}**"]) + " |"
+
+
+def _task_in_words(one: TaskFinding) -> str:
+    value = "" if one.value is None else f"{one.value:.2f}"
+    interval = "" if one.interval is None else " ({:.2f} to {:.2f})".format(*one.interval)
+    return f"{value}{interval}, n = {one.n}: {one.verdict}".removeprefix(", ")
+
+
+def sb3_table() -> str:
+    """Concrete against the LSTM inside sb3-contrib's RecurrentPPO."""
+    lines = Records(ROOT / "results" / "sb3.jsonl").read()
+    rows = [
+        "| core | delay | steps | mean return of the last 100 episodes, by seed |",
+        "|---|---:|---:|---|",
+    ]
+    cells: dict[tuple[str, int, int], list[str]] = {}
+    for line in lines:
+        key = (line["core"], line["delay"], line["steps"])
+        cells.setdefault(key, []).append(f"{line['return']:.2f}")
+    rows += [
+        f"| {core} | {delay} | {steps:,} | {', '.join(returns)} |"
+        for (core, delay, steps), returns in cells.items()
+    ]
+    return "\n".join(rows)
+
+
+def reliability_table() -> str:
+    """What the harness measured last of each fault."""
+    lines: dict[str, Line] = {}
+    for line in Records(ROOT / "results" / "reliability.jsonl").read():
+        before = lines.get(line["fault"])
+        # Another seed adds to what was tried; the same one replaces it.
+        if before is not None and before["seed"] != line["seed"]:
+            for name in ("tries", "survived", "lost"):
+                line[name] += before[name]
+            line["note"] = f"{before['note']}; {line['note']}"
+        lines[line["fault"]] = line
+    rows = [
+        "| fault | tries | survived | lost | seconds | what else | made by |",
+        "|---|---:|---:|---:|---:|---|---|",
+    ]
+    for line in lines.values():
+        cost = "" if line["seconds"] is None else f"{line['seconds']:.1f}"
+        counts = " | ".join(str(line[name]) for name in ("tries", "survived", "lost"))
+        made = f"`{line['part']}`, {line['commit']}, {line['date']}"
+        note = " ".join(line["note"].replace("|", "\\|").split())
+        rows.append(f"| {line['fault']} | {counts} | {cost} | {note} | {made} |")
+    return "\n".join(rows)
