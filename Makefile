@@ -35,8 +35,9 @@ check: install ## lint, type-check and run the fast tests, all at once (about a 
 fast: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
+# Some tests wait for other processes: one more than the cores of a small machine keeps them busy.
 test: install lint ## lint, type-check and run all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 matrix: ## run the fast tests on every Python found, with newest and oldest dependencies
 	$(PYTHON) scripts/matrix.py
