@@ -68,21 +68,6 @@ def test_examples_run_as_they_stand(name):
 
 
 @pytest.mark.slow
-def test_recall_example():
-    """In a process of its own, since it is about single precision."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples/recall.py")],
-        capture_output=True,
-        text=True,
-        env=default_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    accuracies = dict(re.findall(r"(\w+) +([\d.]+) right", done.stdout))
-    assert float(accuracies["Concrete"]) > 0.9
-    assert float(accuracies["LSTM"]) < 0.4
-
-
-@pytest.mark.slow
 def test_linear_memory_example(capsys):
     result = runpy.run_path(str(ROOT / "examples/linear_memory.py"))["main"]()
     assert result["pool chain"] < 1e-12

@@ -26,6 +26,7 @@ EXTRAS = {
     "wandb": "wandb",
     "torch": "torch",
     "bokeh": "web",
+    "orjson": "web",
     "sb3_contrib": "rl",
 }
 """The extra of longpass that installs a module, by the module's name."""

@@ -30,6 +30,9 @@ from longpass.streams._flat_weights import flatten_weights
 from longpass.streams._native_weights import draw_native_weights
 from longpass.streams._tally import CRITERION_LENGTH
 
+# Compiling native code takes long: one process does it, and keeps it for others.
+pytestmark = pytest.mark.xdist_group("native")
+
 SMALL = {
     "chain": {"pool_size": 11, "num_pools": 5, "viewport_size": 4, "base": 2.0},
     "parallel": {"pool_size": 5, "num_pools": 3, "viewport_size": 4, "base": 1.5},

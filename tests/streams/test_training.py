@@ -28,8 +28,8 @@ from longpass.streams._network import RatelessPools, remove_rates
 from longpass.streams._update import GroupShape, draw_symbols
 from tests.helpers import given
 
-# Every test here compiles a program that learns.
-pytestmark = pytest.mark.slow
+# Every test here compiles a program that learns; native ones take longest, and are kept for others.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("native")]
 
 SMALL = StreamSettings(
     batch_size=3, learning_rate=3e-3, epsilon=1e-4, hidden_size=5, seed=4, truncation=8
