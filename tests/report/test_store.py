@@ -135,6 +135,27 @@ def test_a_look_tells_only_what_changed(tmp_path):
     ]
 
 
+def test_places_that_are_found_later_come_without_the_runs(tmp_path):
+    write_agent(tmp_path / "agents" / "one", agent_settings(seed=1), [-1.0, 0.5])
+    write_agent(tmp_path / "agents" / "two", agent_settings(pool_size=7), [-1.0, 0.5])
+    store = read(tmp_path)
+    version = store.version
+    place_runs(store)
+    # A page that has the runs is told the places of the one that has some.
+    change = pack_store(store, version)
+    assert change["runs"]["count"] == 0
+    placed = change["placed"]
+    assert placed["ids"] == [(tmp_path / "agents" / "one" / "records.jsonl").as_posix()]
+    assert placed["places"][0][0]["rl"] == ("t-maze", "3", "chain")
+    assert placed["best"][0] == [pytest.approx(0.612, abs=1e-3)]
+    assert pack_store(store, change["version"])["placed"]["ids"] == []
+    # A page that has not been given them gets them with their places.
+    whole = pack_store(store)
+    assert (whole["runs"]["count"], whole["placed"]["ids"]) == (2, [])
+    values, rows = whole["runs"]["places"]
+    assert sorted("rl" in values[row] for row in rows) == [False, True]
+
+
 def test_many_runs_come_in_parts(tmp_path):
     write_sweep(tmp_path / "sweep")
     store = read(tmp_path)

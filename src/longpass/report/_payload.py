@@ -53,10 +53,21 @@ def pack_store(store: Store, since: int = 0, most: int | None = None) -> JsonObj
         given = changed[:most]
         more = len(given) < len(changed)
         version = given[-1].version if more else store.version
+        # Thousands of runs are placed in the figures at once, after the page has them.
+        placed = [
+            run
+            for run in store.runs.values()
+            if since < run.placed <= version and run.version <= since
+        ]
         return {
             "version": version,
             "more": more,
             "runs": pack_runs(given),
+            "placed": {
+                "ids": [run.id for run in placed],
+                "places": _index_places(placed),
+                "best": _index([run.best for run in placed]),
+            },
             "removed": [name for name, at in store.removed.items() if at > since],
             "populations": [one.to_json() for one in store.populations.values()],
             "activities": [one.to_json() for one in store.activities.values()],

@@ -126,7 +126,7 @@ def _show_once(store: Store, runs: list[Run], *, longest: bool) -> None:
         }
         if places != run.places:
             run.places = places
-            store.touch(run)
+            store.note_places(run)
 
 
 def _fit_agent(run: Run) -> None:

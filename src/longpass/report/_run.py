@@ -78,6 +78,8 @@ class Run:
     """By figure: where it is shown."""
     version: int = 0
     """When it last changed, in the store's count."""
+    placed: int = 0
+    """When its places last changed, likewise."""
 
     def add_point(
         self, x: Number, y: Number | None, episodes: Number, seconds: Number | None

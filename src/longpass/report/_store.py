@@ -111,10 +111,11 @@ class Store:
             if one in self.runs
         ]
 
-    def touch(self, run: Run) -> None:
-        """Say that a run has changed."""
+    def note_places(self, run: Run) -> None:
+        """Say that the places of a run in the figures have changed, and nothing else of it."""
         with self.lock:
-            self._change(run)
+            self.version += 1
+            run.placed = self.version
 
     def _change(self, run: Run) -> None:
         self.version += 1

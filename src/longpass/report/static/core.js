@@ -81,11 +81,17 @@ const longpass = { tabs: [], byId: (id) => document.getElementById(id) };
   // Take in a packed change (see _payload.py).
   longpass.takeChange = (change) => {
     const { store } = longpass;
-    const { runs, removed, ...rest } = change;
+    const { runs, placed, removed, ...rest } = change;
     for (const run of unpackRuns(runs)) store.runs.set(run.id, run);
+    placed.ids.forEach((id, n) => Object.assign(store.runs.get(id) ?? {}, {
+      places: pick(placed.places, n), best: pick(placed.best, n),
+    }));
     for (const id of removed) store.runs.delete(id);
     Object.assign(store, rest);
   };
+
+  // The value of row n of a column (see _payload.py).
+  const pick = ([values, at], n) => values[at[n]];
 
   const unpackRuns = (packed) => {
     const ys = longpass.decodeNumbers(packed.ys);
@@ -96,11 +102,11 @@ const longpass = { tabs: [], byId: (id) => document.getElementById(id) };
     const settings = Object.entries(packed.settings);
     const found = [];
     for (let n = 0; n < packed.count; n++) {
-      const run = { points: packed.points[n], places: packed.places[0][packed.places[1][n]] || {} };
-      for (const [name, [values, at]] of columns) run[name] = values[at[n]];
+      const run = { points: packed.points[n], places: pick(packed.places, n) };
+      for (const [name, column] of columns) run[name] = pick(column, n);
       run.settings = new Map();
-      for (const [name, [values, at]] of settings) {
-        const value = values[at[n]];
+      for (const [name, column] of settings) {
+        const value = pick(column, n);
         if (value) run.settings.set(name, value[0]);
       }
       const length = packed.lengths[n];
