@@ -1,8 +1,12 @@
-"""A time limit for one call."""
+"""Time limits: for one call, and for many."""
 
 import contextlib
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class TooSlow(BaseException):
@@ -23,3 +27,12 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def take_within(seconds: float, cases: Iterable[T]) -> Iterator[T]:
+    """The cases that are begun within `seconds`, and at least one."""
+    began = time.monotonic()
+    for case in cases:
+        yield case
+        if time.monotonic() - began > seconds:
+            return

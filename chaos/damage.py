@@ -12,14 +12,13 @@ import random
 import shutil
 import struct
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from chaos._damaged_files import TARGETS, Target
-from chaos._limits import TooSlow, time_limit
+from chaos._limits import TooSlow, take_within, time_limit
 from chaos._rows import Row
 
 CASES = 500
@@ -134,11 +133,7 @@ class Case:
 
 def run(seconds: float, seed: int) -> list[Row]:
     """Damage files for at most `seconds`: one row per kind of damage."""
-    began, cases = time.monotonic(), []
-    for case in try_cases(seed, CASES):
-        cases.append(case)
-        if time.monotonic() - began > seconds:
-            break
+    cases = list(take_within(seconds, try_cases(seed, CASES)))
     return [_make_row(fault, [case for case in cases if case.fault == fault]) for fault in FAULTS]
 
 

@@ -10,14 +10,13 @@ import dataclasses
 import io
 import random
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from chaos._commands_to_fuzz import CONTRADICTIONS, Flags, command_flags
 from chaos._constructors import CONSTRUCTORS, Constructor
-from chaos._limits import TooSlow, time_limit
+from chaos._limits import TooSlow, take_within, time_limit
 from chaos._rows import Row
 from chaos._wrong_values import draw_value, draw_wrong_text
 from longpass.cli import main
@@ -38,11 +37,7 @@ class Case:
 
 def run(seconds: float, seed: int) -> list[Row]:
     """Try nonsense for at most `seconds`: one row for constructors and one for commands."""
-    began, cases = time.monotonic(), []
-    for case in try_cases(seed, CASES):
-        cases.append(case)
-        if time.monotonic() - began > seconds:
-            break
+    cases = list(take_within(seconds, try_cases(seed, CASES)))
     return [_make_row(kind, cases) for kind in ("constructor", "command")]
 
 

@@ -141,7 +141,7 @@ def test_places_that_are_found_later_come_without_the_runs(tmp_path):
     store = read(tmp_path)
     version = store.version
     place_runs(store)
-    # A page that has the runs is told the places of the one that has some.
+    # A page that has the runs gets the places of the one that has some.
     change = pack_store(store, version)
     assert change["runs"]["count"] == 0
     placed = change["placed"]
