@@ -35,7 +35,7 @@ SMALL = dataclasses.replace(
 
 @pytest.mark.slow
 def test_all_memories_have_about_as_many_parameters():
-    plan = BenchmarkPlan(truncations=(2,), spans=(20,), runs=1)
+    plan = BenchmarkPlan(truncations=(2,), runs=1)
     plan.check()
     check_parameters(plan)
     options = Options.of({"hidden_size": 8})
@@ -65,6 +65,8 @@ def test_runs_of_a_cell_are_trained_together_and_draws_are_shared():
         ({"truncations": (0,)}, "truncation is 0"),
         ({"tasks": ("subsequences",)}, "span is 20: it must be left out"),
         ({"spans": (5,)}, "span is 5"),
+        ({"spans": (20, 50)}, r"spans is \(20, 50\): it must have one span for each of the tasks"),
+        ({"tasks": ("recall",) * 2, "spans": (20, 20)}, "each pair once"),
     ],
 )
 def test_bad_plans_are_refused(changes, message):
@@ -160,14 +162,15 @@ def test_lags_see_through_pools_that_pass_no_gradient():
 
 
 @pytest.mark.slow
-def test_a_group_is_trained_and_measured():
-    plan = dataclasses.replace(SMALL, memories=("chain, layer",), runs=2, symbols=2000)
+@pytest.mark.parametrize("memory", ["chain, layer", "S6 (memax)"])
+def test_a_group_is_trained_and_measured(memory):
+    plan = dataclasses.replace(SMALL, memories=(memory,), runs=2, symbols=2000)
     lines = train_and_measure([plan.settings(i) for i in plan.groups()[0]], lambda *_: None)
     assert len(lines) == 2
     for line in lines:
         assert 0 <= line["longer_accuracy"] <= 1
         assert 0 < line["mean_lag"] < 20
-        assert line["settings"]["memory"] == BENCHMARKED["chain, layer"]["memory"]
+        assert line["settings"]["memory"] == BENCHMARKED[memory]["memory"]
         json.dumps(line)
 
 

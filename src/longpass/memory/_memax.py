@@ -80,7 +80,10 @@ class MemaxMemory(AbstractMemory):
     input_size: int = eqx.field(static=True)
     dtype: np.dtype = eqx.field(static=True)
     output_size: int = eqx.field(static=True)
-    static: Any = eqx.field(static=True)
+    # What is no weight: activations and sizes. As leaves and structure, since modules of memax hold
+    # lists, and compiled programs must be able to hash what is static.
+    static_leaves: tuple[Any, ...] = eqx.field(static=True)
+    static_structure: Any = eqx.field(static=True)
     weights: Any
 
     def __init__(self, model: Any, input_size: int, *, dtype: DType = None):
@@ -93,9 +96,11 @@ class MemaxMemory(AbstractMemory):
         self.input_size = input_size
         self.dtype = jnp.zeros((), dtype).dtype
         # Only arrays are leaves of this memory: networks are passed to compiled programs.
-        weights, self.static = eqx.partition(model, eqx.is_inexact_array)
+        weights, static = eqx.partition(model, eqx.is_inexact_array)
+        leaves, self.static_structure = jax.tree.flatten(static)
+        self.static_leaves = tuple(leaves)
         self.weights = jax.tree.map(lambda leaf: leaf.astype(self.dtype), weights)
-        if any(map(eqx.is_array, jax.tree.leaves(self.static))):
+        if any(map(eqx.is_array, leaves)):
             raise ValueError("memory is a model with arrays of integers: it must have floats only")
         _, ys = jax.eval_shape(
             lambda state, xs: self._run(state, xs, jnp.zeros(1, bool)),
@@ -136,7 +141,8 @@ class MemaxMemory(AbstractMemory):
         return last, ys.astype(self.dtype)
 
     def _model(self) -> Any:
-        return eqx.combine(self.weights, self.static)
+        static = jax.tree.unflatten(self.static_structure, self.static_leaves)
+        return eqx.combine(self.weights, static)
 
 
 def _forget_flag(leaf: Any, first: Any) -> Any:

@@ -29,14 +29,19 @@ class WeightLayout:
 
     structure: Hashable
     shapes: tuple[tuple[int, ...], ...]
-    static: Classifier
+    constants: tuple[Hashable, ...]
+    """Leaves that are no arrays, such as activations."""
+    is_array: tuple[bool, ...]
+    """Which leaves are arrays, in the order of the structure."""
 
     @classmethod
     def of(cls, network: Classifier) -> "WeightLayout":
         """The layout of networks like this one, whose arrays may be `jax.ShapeDtypeStruct`s."""
-        arrays, static = eqx.partition(network, _is_array_or_shape)
-        leaves, structure = jax.tree.flatten(arrays)
-        return cls(structure, tuple(leaf.shape for leaf in leaves), static)
+        leaves, structure = jax.tree.flatten(network)
+        is_array = tuple(map(_is_array_or_shape, leaves))
+        marked = list(zip(leaves, is_array, strict=True))
+        shapes = tuple(leaf.shape for leaf, array in marked if array)
+        return cls(structure, shapes, tuple(leaf for leaf, array in marked if not array), is_array)
 
     @property
     def size(self) -> int:
@@ -47,8 +52,10 @@ class WeightLayout:
         """The network with these weights."""
         ends = list(itertools.accumulate(math.prod(shape) for shape in self.shapes))
         parts = jnp.split(jnp.asarray(weights), ends[:-1])
-        leaves = [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
-        return eqx.combine(jax.tree.unflatten(self.structure, leaves), self.static)
+        arrays = (part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True))
+        constants = iter(self.constants)
+        leaves = [next(arrays) if array else next(constants) for array in self.is_array]
+        return jax.tree.unflatten(self.structure, leaves)
 
 
 def flatten_weights(network: Classifier) -> Float[Array, " weights"]:
