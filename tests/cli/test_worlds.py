@@ -30,7 +30,8 @@ def test_flags_are_the_parameters(name, command, capsys):
     with pytest.raises(SystemExit) as left:
         main([command, name, "--help"])
     assert left.value.code == 0
-    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    options = capsys.readouterr().out.partition("options")[2]  # after the line of usage
+    out = " ".join(options.replace("│", " ").split())
     for field in dataclasses.fields(envs.WORLDS[name].load_params()):
         flag = re.search(rf"--{field.name.replace('_', '-')}[ ,].*?\(default: (.*?)\)", out)
         assert flag, field.name

@@ -16,6 +16,8 @@ from longpass.envs import (
     AutoReset,
     CuedCatch,
     CuedCatchParams,
+    DelayedCue,
+    DelayedCueParams,
     SequenceRecall,
     SequenceRecallParams,
     TMaze,
@@ -28,6 +30,7 @@ SHORT = {
     CuedCatch(): CuedCatchParams(1, 3, num_trials=3, reward_free_trials=1),
     TMaze(): TMazeParams(level=0, timeout_frames=40, teleport_delay=2, limbo_time=4),
     SequenceRecall(): SequenceRecallParams(2, 2, 2, 1, timeout_frames=40),
+    DelayedCue(): DelayedCueParams(delay=6),
     Corridor(): CorridorParams(length=5),
 }
 # A parameter of each that is not fixed when compiling.
@@ -35,6 +38,7 @@ VARIED = {
     CuedCatch(): "reward_free_trials",
     TMaze(): "timeout_frames",
     SequenceRecall(): "timeout_frames",
+    DelayedCue(): "delay",
     Corridor(): "length",
 }
 every_env = pytest.mark.parametrize("env", SHORT, ids=lambda env: env.name)

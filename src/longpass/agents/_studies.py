@@ -18,7 +18,7 @@ from longpass.agents._settings import RunSettings
 from longpass.agents._study import StudyRun
 from longpass.memory import MemoryName
 
-StudyName = Literal["returns", "onset", "search", "learned-writer", "paper-form"]
+StudyName = Literal["returns", "onset", "search", "learned-writer", "paper-form", "delays"]
 """The studies by name, see `StudyPlan`."""
 
 
@@ -30,7 +30,8 @@ class StudyPlan:
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
     over the difficulty of Cued Catch and the T-maze. search: random settings for every memory.
     learned-writer: the chain with a writer that learns at a tenth of the rate. paper-form: the
-    paper's own form of the chain over the difficulty."""
+    paper's own form of the chain over the difficulty. delays: chain and LSTM on Delayed Cue, which
+    is not of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -46,8 +47,8 @@ class StudyPlan:
     def __post_init__(self) -> None:
         check_settings(self)
         for task in self.tasks:
-            if task not in RETURNS:
-                raise ValueError(f"tasks is {task!r}: it must be one of {', '.join(RETURNS)}")
+            if task not in envs.names():
+                raise ValueError(f"tasks is {task!r}: it must be one of {', '.join(envs.names())}")
 
     def make_runs(self) -> list[StudyRun]:
         """The agents, all cells for the first seed before the second."""
@@ -86,8 +87,22 @@ class StudyPlan:
             case "paper-form":
                 chosen = {"block_every": ONSET_BLOCK_EVERY}
                 yield from _by_difficulty(chosen, paper=True, seed=i)
+            case "delays":
+                for delay in DELAYS:
+                    params = envs.WORLDS["delayed-cue"].load_params()(delay=delay)
+                    for chosen in _DELAY_MEMORIES:
+                        gates = {"longest_time": 2 * delay} if chosen["memory"] == "lstm" else {}
+                        yield resolve_settings("delayed-cue", params, chosen | gates, seed=i)
 
 
+DELAYS = (10, 30, 100, 300)
+"""The delays of the study delays."""
+# With a frozen writer block_every makes no difference to a chain.
+_DELAY_MEMORIES: tuple[Overrides, ...] = (
+    {"memory": "chain", "block_every": 3},
+    {"memory": "lstm", "block_every": 3},
+    {"memory": "lstm", "block_every": 300},
+)
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
 

@@ -9,6 +9,8 @@ from ._bounds import world_params as world_params
 from ._cued_catch import CuedCatch as CuedCatch
 from ._cued_catch import CuedCatchHidden as CuedCatchHidden
 from ._cued_catch import CuedCatchState as CuedCatchState
+from ._delayed_cue import DelayedCue as DelayedCue
+from ._delayed_cue import DelayedCueState as DelayedCueState
 from ._environment import Action as Action
 from ._environment import AnyEnvironment as AnyEnvironment
 from ._environment import AutoReset as AutoReset
@@ -33,6 +35,7 @@ from ._sequence_recall import SequenceRecall as SequenceRecall
 from ._sequence_recall import SequenceRecallHidden as SequenceRecallHidden
 from ._sequence_recall import SequenceRecallState as SequenceRecallState
 from ._settings import CuedCatchParams as CuedCatchParams
+from ._settings import DelayedCueParams as DelayedCueParams
 from ._settings import SequenceRecallParams as SequenceRecallParams
 from ._settings import TMazeParams as TMazeParams
 from ._spaces import Binary as Binary

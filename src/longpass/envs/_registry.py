@@ -115,3 +115,4 @@ register(
     "longpass.envs._sequence_recall:SequenceRecall",
     f"{_SETTINGS}:SequenceRecallParams",
 )
+register("delayed-cue", "longpass.envs._delayed_cue:DelayedCue", f"{_SETTINGS}:DelayedCueParams")

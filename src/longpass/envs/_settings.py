@@ -1,7 +1,7 @@
-"""The parameters of the three worlds: what each means, its default and its bounds.
+"""The parameters of the worlds: what each means, its default and its bounds.
 
-The defaults are the paper's. This file does not import JAX; the file of each environment
-registers its parameters as a pytree.
+The defaults of the first three are the paper's. This file does not import JAX; the file of each
+environment registers its parameters as a pytree.
 """
 
 from typing import Annotated
@@ -94,3 +94,16 @@ class SequenceRecallParams:
     truncate_at_timeout: Annotated[BoolOrArray, Flag()] = False
     """Report running out of time as `truncated`. By default it is `terminated`, with discount 0,
     as in the original."""
+
+
+@world_params
+class DelayedCueParams:
+    """Remember one cue over a delay in which nothing happens. Not of the paper."""
+
+    delay: Annotated[IntOrArray, Whole(1)] = 60
+    """Steps from the frame with the cue to the frame with the question."""
+
+    @property
+    def truncate_at_timeout(self) -> bool:
+        """There is no time limit: all episodes have the same length."""
+        return False
