@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rich.console import Console
 from rich.table import Table
@@ -14,9 +14,6 @@ from longpass.cli._factory import check_factory
 from longpass.cli._sweep import follow_sweep
 from longpass.jobs import EngineName
 from longpass.streams import BenchmarkPlan, BenchmarkPreset, benchmark_preset
-
-if TYPE_CHECKING:
-    from longpass.streams import MemoryScore
 
 _RESULTS = Path("results/benchmark")
 
@@ -108,48 +105,28 @@ class Benchmark:
         return _RESULTS / "".join(words)
 
     def _print_scores(self, records: Path, console: Console) -> list[JsonObject]:
-        from longpass.streams import read_benchmark, score_memories
+        from longpass.streams import read_benchmark, score_memories, tabulate_scores
 
         scores = score_memories(read_benchmark(records))
+        rows = tabulate_scores(scores)
         if self.markdown:
-            console.print(_make_markdown(scores), markup=False, highlight=False, soft_wrap=True)
+            text = make_markdown(rows)
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
-            console.print(_make_table(scores))
+            console.print(_make_table(rows))
         return [dataclasses.asdict(score) for score in scores]
 
 
-def _make_rows(scores: "list[MemoryScore]") -> list[list[str]]:
-    """The header, then one row per memory."""
-    truncations = sorted({one for score in scores for one in score.longest})
-    header = ["memory", "parameters", "runs", "area", "95 % interval"]
-    header += [f"span at {one}" for one in truncations]
-    rows = [[*header, "twice as long", "lag / span"]]
-    for score in scores:
-        area, low, high = score.area
-        rows.append(
-            [
-                score.memory,
-                str(score.parameters),
-                str(score.runs),
-                f"{area:.2f}",
-                f"{low:.2f} to {high:.2f}",
-                *(str(score.longest.get(one, 0) or "-") for one in truncations),
-                "" if score.longer is None else f"{score.longer:.2f}",
-                "" if score.lag is None else f"{score.lag:.2f}",
-            ]
-        )
-    return rows
+def make_markdown(rows: list[list[str]]) -> str:
+    """A table in Markdown; the first row is the header."""
+    header, *others = rows
+    lines = [header, ["---"] * len(header), *others]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _make_table(scores: "list[MemoryScore]") -> Table:
-    header, *rows = _make_rows(scores)
+def _make_table(rows: list[list[str]]) -> Table:
+    header, *others = rows
     table = Table(*header)
-    for row in rows:
+    for row in others:
         table.add_row(*row)
     return table
-
-
-def _make_markdown(scores: "list[MemoryScore]") -> str:
-    header, *rows = _make_rows(scores)
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -9,6 +9,7 @@ from ._benchmark_scores import BenchmarkCell as BenchmarkCell
 from ._benchmark_scores import MemoryScore as MemoryScore
 from ._benchmark_scores import read_benchmark as read_benchmark
 from ._benchmark_scores import score_memories as score_memories
+from ._benchmark_scores import tabulate_scores as tabulate_scores
 from ._defaults import memory_defaults as memory_defaults
 from ._estimate import estimate_seconds as estimate_seconds
 from ._fixed_plan import FixedPlan as FixedPlan

@@ -101,6 +101,36 @@ def score_memories(cells: Sequence[BenchmarkCell], seed: int = 0) -> list[Memory
     return sorted(scores, key=lambda score: -score.area[0])
 
 
+def tabulate_scores(scores: Sequence[MemoryScore]) -> list[list[str]]:
+    """The table of the benchmark.
+
+    **Arguments:**
+
+    - `scores`: from `score_memories`.
+
+    **Returns:** the header, then one row per memory.
+    """
+    truncations = sorted({one for score in scores for one in score.longest})
+    header = ["memory", "parameters", "runs", "area", "95 % interval"]
+    header += [f"span at {one}" for one in truncations]
+    rows = [[*header, "twice as long", "lag / span"]]
+    for score in scores:
+        area, low, high = score.area
+        rows.append(
+            [
+                score.memory,
+                str(score.parameters),
+                str(score.runs),
+                f"{area:.2f}",
+                f"{low:.2f} to {high:.2f}",
+                *(str(score.longest.get(one, 0) or "-") for one in truncations),
+                "" if score.longer is None else f"{score.longer:.2f}",
+                "" if score.lag is None else f"{score.lag:.2f}",
+            ]
+        )
+    return rows
+
+
 def name_memory(settings: Line) -> str:
     """The name in the benchmark of the memory that a record's settings make."""
     for name, values in BENCHMARKED.items():
