@@ -109,7 +109,7 @@ def test_scores_are_those_of_the_records(tmp_path, capsys):
     assert read_results(tmp_path).is_empty()
     code, out, _ = run(capsys, "benchmark", "--show", tmp_path, "--markdown")
     assert code == 0
-    assert out.splitlines()[2].startswith("| chain | 4000 | 6 | 1.00 |")
+    assert out.splitlines()[2].startswith("| chain | 4000 | 6 | 1.00 (1.00-1.00) | 20 20 |")
     code, out, _ = run(capsys, "figure", "benchmark", "--records", tmp_path, "--out", tmp_path)
     assert code == 0
     assert count_shapes(tmp_path / "benchmark.svg") >= 1

@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -126,7 +127,10 @@ def make_markdown(rows: list[list[str]]) -> str:
 
 def _make_table(rows: list[list[str]]) -> Table:
     header, *others = rows
-    table = Table(*header)
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for name, *cells in zip(header, *others, strict=True):
+        # Where the terminal is narrow, headers are wrapped and cells are not.
+        table.add_column(name, min_width=max(map(len, cells), default=0))
     for row in others:
         table.add_row(*row)
     return table

@@ -111,9 +111,8 @@ def tabulate_scores(scores: Sequence[MemoryScore]) -> list[list[str]]:
     **Returns:** the header, then one row per memory.
     """
     truncations = sorted({one for score in scores for one in score.longest})
-    header = ["memory", "parameters", "runs", "area", "95 % interval"]
-    header += [f"span at {one}" for one in truncations]
-    rows = [[*header, "twice as long", "lag / span"]]
+    spans = f"span at {', '.join(map(str, truncations))}"
+    rows = [["memory", "weights", "runs", "area (95 %)", spans, "twice as long", "lag / span"]]
     for score in scores:
         area, low, high = score.area
         rows.append(
@@ -121,9 +120,8 @@ def tabulate_scores(scores: Sequence[MemoryScore]) -> list[list[str]]:
                 score.memory,
                 str(score.parameters),
                 str(score.runs),
-                f"{area:.2f}",
-                f"{low:.2f} to {high:.2f}",
-                *(str(score.longest.get(one, 0) or "-") for one in truncations),
+                f"{area:.2f} ({low:.2f}-{high:.2f})",
+                " ".join(str(score.longest.get(one, 0) or "-") for one in truncations),
                 "" if score.longer is None else f"{score.longer:.2f}",
                 "" if score.lag is None else f"{score.lag:.2f}",
             ]
