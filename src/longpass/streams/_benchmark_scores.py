@@ -112,7 +112,7 @@ def tabulate_scores(scores: Sequence[MemoryScore]) -> list[list[str]]:
     """
     truncations = sorted({one for score in scores for one in score.longest})
     spans = f"span at {', '.join(map(str, truncations))}"
-    rows = [["memory", "weights", "runs", "area (95 %)", spans, "twice as long", "lag / span"]]
+    rows = [["memory", "weights", "runs", "area (95 %)", spans, "longer", "lag"]]
     for score in scores:
         area, low, high = score.area
         rows.append(
