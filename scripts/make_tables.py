@@ -1,4 +1,4 @@
-"""Write the tables of settings, claims, linear readers, defaults and faults into the docs.
+"""Write the tables of settings, claims, benchmarks, linear readers, defaults and faults.
 
 Each stands between its markers.
 
@@ -15,6 +15,7 @@ from longpass.agents import PopulationSettings
 from longpass.streams import StreamSettings, SweepPlan
 from tables_results import (
     agent_claims_table,
+    benchmark_table,
     claims_table,
     reliability_table,
     sb3_table,
@@ -42,6 +43,7 @@ END = "<!-- end -->"
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "../README.md": {"<!-- claims in short -->": short_claims_table},
     "reliability.md": {"<!-- faults -->": reliability_table},
+    "benchmark.md": {"<!-- scores of the benchmark -->": benchmark_table},
     "agents.md": {
         "<!-- settings of agents -->": agent_tables,
         "<!-- space of the search -->": search_space_table,

@@ -1,9 +1,11 @@
-"""Tables of the paper's claims, of agents inside sb3-contrib and of faults, from records."""
+"""Tables of the paper's claims, the benchmark, agents inside sb3-contrib and faults."""
 
 from pathlib import Path
 
 from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
+from longpass.cli._benchmark import make_markdown
 from longpass.records import Line, Records
+from longpass.streams import read_benchmark, score_memories, tabulate_scores
 
 ROOT = Path(__file__).parent.parent
 
@@ -67,6 +69,12 @@ def _task_in_words(one: TaskFinding) -> str:
     value = "" if one.value is None else f"{one.value:.2f}"
     interval = "" if one.interval is None else " ({:.2f} to {:.2f})".format(*one.interval)
     return f"{value}{interval}, n = {one.n}: {one.verdict}".removeprefix(", ")
+
+
+def benchmark_table() -> str:
+    """The scores of all memories, as `longpass benchmark --show --markdown` prints them."""
+    scores = score_memories(read_benchmark(ROOT / "results" / "benchmark"))
+    return make_markdown(tabulate_scores(scores))
 
 
 def sb3_table() -> str:

@@ -1,0 +1,80 @@
+"""What docs/benchmark.md says of the results is what the records say."""
+
+from pathlib import Path
+
+import pytest
+
+from longpass.streams import read_benchmark
+
+RESULTS = Path(__file__).parents[2] / "results" / "benchmark"
+SLOW_TASKS = ("two-markers", "recall")
+GATED = ("lstm", "lstm, chrono", "gru", "gru, chrono", "mingru")
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """Cells by task, memory and truncation."""
+    return {(cell.task, cell.memory, cell.truncation): cell for cell in read_benchmark(RESULTS)}
+
+
+def count_solved(cells, tasks, memories, truncations=(1, 2, 4, 8, 16, 64)):
+    """How many of its ten runs solve the task, for each of these cells."""
+    picked = [cells[task, memory, t] for task in tasks for memory in memories for t in truncations]
+    assert all(len(cell.accuracies) == 10 for cell in picked)
+    return [round(10 * cell.solved[0]) for cell in picked]
+
+
+def test_only_chains_learn_from_short_gradients(cells):
+    assert min(count_solved(cells, SLOW_TASKS, ["chain, layer"])) == 8
+    plain = count_solved(cells, SLOW_TASKS, ["chain"])
+    assert (min(plain), max(plain)) == (2, 9)
+    assert not any(count_solved(cells, SLOW_TASKS, GATED, (1, 2, 4, 8, 16)))
+    assert not any(count_solved(cells, ["previous"], GATED, (1, 2, 4, 8)))
+
+
+def test_a_chain_does_not_tell_exact_times(cells):
+    assert not any(count_solved(cells, ["previous"], ["chain", "chain, layer", "parallel"]))
+    chains = [
+        cell for key, cell in cells.items() if key[0] == "previous" and key[1].startswith("chain")
+    ]
+    best = max(cell.best for cell in chains)
+    assert round(best, 2) == 0.82
+    assert min(count_solved(cells, ["previous"], GATED[:4], (16,))) == 3
+
+
+def test_initial_gates_matter(cells):
+    solved = count_solved(cells, ["recall"], GATED[:4], (64,))
+    assert dict(zip(GATED, solved, strict=False)) == {
+        "lstm": 1,
+        "lstm, chrono": 6,
+        "gru": 0,
+        "gru, chrono": 6,
+    }
+    short = [cells["recall", "lstm, chrono", t].best for t in (1, 2, 4, 8, 16)]
+    assert round(short[0], 2) == 0.92
+    assert (round(min(short[1:]), 2), round(max(short[1:]), 2)) == (0.45, 0.67)
+
+
+def test_parallel_filters_and_long_gradients(cells):
+    assert not any(count_solved(cells, ["recall"], ["parallel"]))
+    assert any(count_solved(cells, ["two-markers"], ["parallel"]))
+    *shorter, longest = count_solved(cells, ["two-markers"], ["chain"])
+    assert (min(shorter), max(shorter), longest) == (7, 9, 5)
+
+
+def test_twice_the_length(cells):
+    def means(task, memories):
+        found = [
+            cell.longer for key, cell in cells.items() if key[0] == task and key[1] in memories
+        ]
+        return [round(sum(one) / len(one), 2) for one in found if one]
+
+    def span(values):
+        return min(values), max(values)
+
+    chains = ("chain", "chain, layer")
+    assert span(means("two-markers", chains)) == (0.33, 0.58)
+    assert span(means("recall", chains)) == (0.25, 0.84)
+    assert span(means("two-markers", GATED[:4])) == (0.25, 0.53)
+    assert means("two-markers", ["mingru"]) == [0.98]
+    assert span(means("recall", ["lstm, chrono", "gru, chrono"])) == (0.82, 0.83)
