@@ -46,8 +46,8 @@ for _kind in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_kind) is signal.SIG_IGN:
         signal.signal(_kind, lambda *_: None)
 
-# Environments are played for thousands of episodes: optimising their programs pays.
-_OPTIMISED = ROOT / "tests" / "envs"
+# Where environments are played for thousands of episodes, optimising their programs pays.
+OPTIMISED = ("envs/test_fuzz.py", "envs/test_oracle.py", "envs/test_scores.py")
 # Files all of whose tests are slow; single tests elsewhere have the mark themselves.
 SLOW = (
     "envs/*docs.py",
@@ -112,7 +112,8 @@ def pytest_runtest_setup(item):
     """Choose how the test's programs are compiled, before any fixture compiles one."""
     import jax
 
-    jax.config.update("jax_disable_most_optimizations", _OPTIMISED not in item.path.parents)
+    optimised = any(item.path.match(pattern) for pattern in OPTIMISED)
+    jax.config.update("jax_disable_most_optimizations", not optimised)
 
 
 def pytest_terminal_summary(terminalreporter):
