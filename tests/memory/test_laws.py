@@ -236,6 +236,7 @@ def test_vmap_is_a_loop(name, form):
     axes = (None, 0, 0, 0, None)
     cases = [sample(memory, LONG, seed) for seed in range(2)]
     weights = [weights_for(memory, LONG, seed) for seed in range(2)]
+
     def batch(*args):
         return jax.vmap(unrolled, in_axes=axes)(*args)
 
@@ -352,9 +353,7 @@ def test_no_step_changes_nothing(name, form):
 
     @eqx.filter_jit
     def run(memory, state, xs, starts):
-        return [
-            FORMS[name][form](memory, state, xs, *more) for more in ((None, None), (starts, 3))
-        ]
+        return [FORMS[name][form](memory, state, xs, *more) for more in ((None, None), (starts, 3))]
 
     for after, ys in run(memory, state, xs, starts):
         assert_equal(after, state)
