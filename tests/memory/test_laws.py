@@ -249,8 +249,12 @@ def test_vmap_is_a_loop(name, form):
     assert_close(together[1:], stack(*(gradients[1:] for _, gradients in alone)))
 
 
-@every_memory
-@pytest.mark.parametrize(("with_starts", "block_every"), [(True, 4), (False, None)])
+@pytest.mark.parametrize(
+    ("name", "with_starts", "block_every"),
+    [_in_one_process(name, True, 4) for name in MEMORIES]
+    # Without starts is another path only where `unroll_batch` is not inherited.
+    + [_in_one_process(name, False, None) for name in MEMORIES if "batch" in FORMS[name]],
+)
 def test_unroll_batch_is_vmap_of_unroll(name, with_starts, block_every):
     memory = build(name)
     cases = [sample(memory, 11, seed) for seed in range(3)]
