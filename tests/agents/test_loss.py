@@ -145,7 +145,7 @@ def rollout(network):
     rng = np.random.default_rng(0)
     frames = np.eye(4, dtype=np.uint8)[rng.integers(0, 4, (13, 4))][:, :, None, None]
     embed = eqx.filter_jit(to_inputs)
-    now, after = (embed(network, part, None) for part in (frames[:-1], frames[-1]))
+    now, after = (embed(network, jnp.asarray(part), None) for part in (frames[:-1], frames[-1]))
     flags = rng.random((3, 12, 4)) < 0.15
     transitions = Transition(
         inputs=now,

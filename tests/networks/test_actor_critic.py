@@ -81,7 +81,7 @@ def test_acting_is_learning(name):
 
 def test_the_torso_is_a_convolution():
     """A product over patches is XLA's convolution of the same weights, padded, with stride 2."""
-    frames = np.asarray(boards(4), np.float32)
+    frames = jnp.asarray(np.asarray(boards(4), np.float32))
 
     @jax.jit
     def both():
@@ -91,7 +91,7 @@ def test_the_torso_is_a_convolution():
             frames, kernel, (2, 2), ((1, 1), (1, 1)), dimension_numbers=("NHWC", "HWIO", "NHWC")
         )
         expected = jax.nn.relu(jax.nn.relu(seen).reshape(4, -1) @ torso.weight.T)
-        return torso(jnp.asarray(frames)), torso(jnp.asarray(frames[2])), expected
+        return torso(frames), torso(frames[2]), expected
 
     ours, alone, expected = both()
     np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)

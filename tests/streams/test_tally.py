@@ -23,9 +23,9 @@ def count(tally, outcomes, valid=None, limit=10**6):
     logits = {"sure": (5.0, 0.0), "unsure": (0.5, 0.0), "wrong": (0.0, 5.0)}
     rows = np.array([logits[outcome] for outcome in outcomes])
     valid = np.ones(len(outcomes), bool) if valid is None else np.array(valid)
-    zeros = np.zeros(len(outcomes), np.int32)
-    limits = TrainingLimits(np.int32(10**6), np.int32(limit))
-    return _count(tally, rows, Slots(zeros, zeros, zeros, valid), limits)
+    zeros = jnp.asarray(np.zeros(len(outcomes), np.int32))
+    limits = TrainingLimits(jnp.asarray(np.int32(10**6)), jnp.asarray(np.int32(limit)))
+    return _count(tally, rows, Slots(zeros, zeros, zeros, jnp.asarray(valid)), limits)
 
 
 def test_the_smoothed_accuracy_takes_results_one_by_one():
