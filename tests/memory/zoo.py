@@ -72,7 +72,8 @@ MEMORIES = {
 
 @functools.cache
 def build(name, dtype=jnp.float64):
-    return MEMORIES[name](dtype)
+    # By one program: op by op, JAX would compile one for every weight.
+    return eqx.filter_jit(lambda: MEMORIES[name](dtype))()
 
 
 def unroll(memory, *args):
