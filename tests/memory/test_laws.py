@@ -289,7 +289,7 @@ def test_calling_a_memory_is_unroll(name):
 @every_memory
 def test_integers_and_bools_are_cast(name):
     memory = build(name)
-    state, xs, starts = sample(memory, 1, 10)  # one step has the cast, and compiles quickly
+    state, xs, starts = sample(memory, SHORT, 10)
 
     @eqx.filter_jit
     def run(memory, xs):
