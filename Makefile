@@ -10,7 +10,7 @@ OUT ?= results
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce check fast test matrix rl lint docs bench chaos clean
+.PHONY: help install reproduce check fast test tests matrix rl lint docs bench chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -35,8 +35,11 @@ check: install ## lint, type-check and run the fast tests, all at once (about a 
 fast: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
+test: install ## lint, type-check and run all tests, all at once
+	$(MAKE) --no-print-directory -j 2 lint tests
+
 # Some tests wait for other processes: one more than the cores of a small machine keeps them busy.
-test: install lint ## lint, type-check and run all tests
+tests: install
 	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 matrix: ## run the fast tests on every Python found, with newest and oldest dependencies

@@ -4,6 +4,8 @@ Shapes and types that annotations name are checked in every package while the te
 `--jaxtyping-packages` in pyproject.toml.
 """
 
+import gc
+import itertools
 import os
 import signal
 from importlib import metadata
@@ -44,8 +46,8 @@ for _kind in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_kind) is signal.SIG_IGN:
         signal.signal(_kind, lambda *_: None)
 
-# Environments are played for thousands of episodes: optimising their programs pays.
-_OPTIMISED = ROOT / "tests" / "envs"
+# Where environments are played for thousands of episodes, optimising their programs pays.
+OPTIMISED = ("envs/test_fuzz.py", "envs/test_oracle.py", "envs/test_scores.py")
 # Files all of whose tests are slow; single tests elsewhere have the mark themselves.
 SLOW = (
     "envs/*docs.py",
@@ -98,12 +100,20 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish():
+    """Collect garbage seldom: looking through all that was imported takes a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Choose how the test's programs are compiled, before any fixture compiles one."""
     import jax
 
-    jax.config.update("jax_disable_most_optimizations", _OPTIMISED not in item.path.parents)
+    optimised = any(item.path.match(pattern) for pattern in OPTIMISED)
+    jax.config.update("jax_disable_most_optimizations", not optimised)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -113,14 +123,21 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.line(f"{name}: {value:.2f}")
 
 
+_count_tests = itertools.count(1)
+
+
 @pytest.fixture(autouse=True)
 def few_memory_maps():
-    """Drop compiled programs before the kernel's limit on memory maps (65,530) ends the run."""
+    """Drop compiled programs before the kernel's limit on memory maps (65,530) ends the run.
+
+    Counting them takes long, and no test adds thousands.
+    """
     import jax
 
     yield
     maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > 20_000:
+    seldom = next(_count_tests) % 8 == 0
+    if seldom and maps.exists() and maps.read_bytes().count(b"\n") > 30_000:
         jax.clear_caches()
 
 

@@ -25,7 +25,7 @@ from longpass.agents import (
 from longpass.cli import _parse
 from longpass.cli._export import _write_command
 from longpass.envs import CuedCatchParams
-from tests.helpers import run_longpass
+from tests.helpers import run, run_longpass
 
 RUN = resolve_settings(
     "cued-catch",
@@ -114,11 +114,11 @@ def test_agents_that_come_with_longpass_score_what_their_cards_say(name):
 
 
 @pytest.mark.slow
-def test_the_commands_take_an_agent_that_comes_with_longpass(tmp_path):
+def test_the_commands_take_an_agent_that_comes_with_longpass(capsys, tmp_path):
     gif = tmp_path / "a.gif"
     where = f"{PRETRAINED}cued-catch-chain"
     short = ("--num-trials", 3, "--reward-free-trials", 1)
-    code, _, err = run_longpass("film", "cued-catch", *short, "--policy", where, "-o", gif)
+    code, _, err = run(capsys, "film", "cued-catch", *short, "--policy", where, "-o", gif)
     assert code == 0, err
     assert gif.read_bytes().startswith(b"GIF89a")
     code, out, err = run_longpass("evaluate", where, "--episodes", 5, "--json")

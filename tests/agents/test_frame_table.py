@@ -1,5 +1,7 @@
 """The table of frames seen before: acting with it is acting without it."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,8 +18,16 @@ from longpass.networks import ActorCritic
 KEY = jax.random.key(0)
 
 
-def frozen_network(**options) -> ActorCritic:
-    return ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, writer="frozen", key=KEY, **options)
+@functools.cache
+def frozen_network() -> ActorCritic:
+    make = eqx.filter_jit(
+        lambda: ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, writer="frozen", key=KEY)
+    )
+    return make()
+
+
+embed_all = eqx.filter_jit(lambda network, frames: network.embed(frames))
+look_up = eqx.filter_jit(lambda table, network, frames: table.embed(network, frames))
 
 
 def test_a_table_gives_the_embeddings_of_the_network():
@@ -27,25 +37,27 @@ def test_a_table_gives_the_embeddings_of_the_network():
     table = FrameTable.for_frames(network, jnp.asarray(frames[0]))
     assert table is not None
     for now in map(jnp.asarray, frames):
-        table, embedded = table.embed(network, now)
-        np.testing.assert_allclose(embedded, network.embed(now), rtol=1e-6, atol=1e-6)
+        table, embedded = look_up(table, network, now)
+        np.testing.assert_allclose(embedded, embed_all(network, now), rtol=1e-6, atol=1e-6)
 
 
 def test_frames_of_the_table_are_not_embedded_again():
     """Another network shows who made an embedding: one frame is added per step."""
     network = frozen_network()
     other = eqx.tree_at(lambda net: net.torso.bias, network, network.torso.bias + 1)
-    frames = jnp.asarray(np.random.default_rng(0).integers(0, 2, (2, 3, 4, 2)), jnp.uint8)
-    table = FrameTable.for_frames(network, frames)
+    frames = np.random.default_rng(0).integers(0, 2, (2, 3, 4, 2)).astype(np.uint8)
+    table = FrameTable.for_frames(network, jnp.asarray(frames))
     assert table is not None
     for _ in range(2):
-        table, _ = table.embed(network, frames)
-    first, second = network.embed(frames), other.embed(frames)
-    np.testing.assert_array_equal(table.embed(other, frames)[1], first)
-    np.testing.assert_array_equal(table.embed(other, frames[::-1])[1], first[::-1])
-    changed = frames.at[0, 0, 0, 0].add(1)
-    assert not np.array_equal(table.embed(other, changed)[1][1], first[1])
-    np.testing.assert_allclose(table.embed(other, changed)[1][1], second[1], rtol=1e-6)
+        table, _ = look_up(table, network, frames)
+    first, second = (np.asarray(embed_all(net, frames)) for net in (network, other))
+    np.testing.assert_array_equal(look_up(table, other, frames)[1], first)
+    np.testing.assert_array_equal(look_up(table, other, frames[::-1])[1], first[::-1])
+    changed = frames.copy()
+    changed[0, 0, 0, 0] += 1
+    found = np.asarray(look_up(table, other, changed)[1])
+    assert not np.array_equal(found[1], first[1])
+    np.testing.assert_allclose(found[1], second[1], rtol=1e-6)
 
 
 def test_the_empty_table_knows_no_frame():
@@ -54,16 +66,18 @@ def test_the_empty_table_knows_no_frame():
     network = eqx.tree_at(lambda net: net.torso.bias, network, network.torso.bias + 1)
     table = FrameTable.for_frames(network, nothing)
     assert table is not None
-    np.testing.assert_array_equal(table.embed(network, nothing)[1], network.embed(nothing))
+    np.testing.assert_array_equal(look_up(table, network, nothing)[1], embed_all(network, nothing))
 
 
 def test_no_table_where_embeddings_change():
     frames = jnp.zeros((2, 3, 4, 2), jnp.uint8)
-    learned = ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, key=KEY)
-    assert FrameTable.for_frames(learned, frames) is None
-    reads = ActorCritic(
-        GRU(14, 4, key=KEY), (3, 4, 2), 5, writer="frozen", read_last_step=True, key=KEY
-    )
+
+    @eqx.filter_jit
+    def make(input_size, **options):
+        return ActorCritic(GRU(input_size, 4, key=KEY), (3, 4, 2), 5, key=KEY, **options)
+
+    assert FrameTable.for_frames(make(8), frames) is None
+    reads = make(14, writer="frozen", read_last_step=True)
     assert FrameTable.for_frames(reads, frames) is None
     assert FrameTable.for_frames(frozen_network(), frames.astype(jnp.float32)) is None
 

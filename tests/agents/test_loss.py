@@ -132,7 +132,8 @@ HYPER = hyper(learning_rate=1e-2)
 def small(writer="learned", embedding="plain"):
     sizes = {"num_pools": 3, "pool_size": 8, "viewport_size": 4, "output_size": 8}
     form = {"writer": writer, "embedding": embedding, "normalise": None}
-    return small_network("chain", **sizes, **form)(KEY)
+    # Built by one program: op by op, JAX would compile dozens.
+    return eqx.filter_jit(small_network("chain", **sizes, **form))(KEY)
 
 
 PARAMS = ProbeParams(RECALL, 5)
@@ -142,17 +143,18 @@ SETTINGS = LearnerSettings(envs=4, rollout=12, slices=2, block_every=2, stagger=
 def rollout(network):
     """A rollout of 12 steps of 4 copies, made up."""
     rng = np.random.default_rng(0)
-    frames = jnp.eye(4, dtype=jnp.uint8)[rng.integers(0, 4, (13, 4))][:, :, None, None]
-    now, after = (to_inputs(network, part, None) for part in (frames[:-1], frames[-1]))
-    flags = jnp.asarray(rng.random((3, 12, 4)) < 0.15)
+    frames = np.eye(4, dtype=np.uint8)[rng.integers(0, 4, (13, 4))][:, :, None, None]
+    embed = eqx.filter_jit(to_inputs)
+    now, after = (embed(network, jnp.asarray(part), None) for part in (frames[:-1], frames[-1]))
+    flags = rng.random((3, 12, 4)) < 0.15
     transitions = Transition(
         inputs=now,
-        start=flags[0],
+        start=jnp.asarray(flags[0]),
         action=jnp.asarray(rng.integers(0, 5, (12, 4)), jnp.int32),
         log_prob=jnp.full((12, 4), -np.log(5.0), jnp.float32),
         reward=jnp.asarray(rng.normal(size=(12, 4)), jnp.float32),
-        terminated=flags[1],
-        truncated=flags[2] & ~flags[1],
+        terminated=jnp.asarray(flags[1]),
+        truncated=jnp.asarray(flags[2] & ~flags[1]),
         last_value=jnp.zeros((12, 4), jnp.float32),
         score=jnp.full((12, 4), jnp.nan, jnp.float32),
     )
@@ -197,11 +199,10 @@ def test_writers(writer):
     played = rollout(network)
     weights = _loss.init_weights(network, SETTINGS)
     after, metrics = quick_jit(functools.partial(_loss.learn, SETTINGS))(weights, played, HYPER)
+    network, after, metrics = jax.device_get((network, after, metrics))
     writing = [eqx.filter(tree, network.writing()) for tree in (network, after.network)]
-    moved = [
-        float(jnp.abs(a - b).max()) for a, b in zip(*map(jax.tree.leaves, writing), strict=True)
-    ]
-    assert float(jnp.abs(network.policy.weight - after.network.policy.weight).max()) > 1e-3
+    moved = [np.abs(a - b).max() for a, b in zip(*map(jax.tree.leaves, writing), strict=True)]
+    assert np.abs(network.policy.weight - after.network.policy.weight).max() > 1e-3
     # Two slices are two steps of Adam, each about the learning rate.
     match writer:
         case "learned":
@@ -211,8 +212,7 @@ def test_writers(writer):
         case "slow":
             fast = jax.tree.leaves(after.learned)
             lead = [
-                float(jnp.abs(a - b).max())
-                for a, b in zip(fast, jax.tree.leaves(writing[0]), strict=True)
+                np.abs(a - b).max() for a, b in zip(fast, jax.tree.leaves(writing[0]), strict=True)
             ]
             assert max(lead) == pytest.approx(2e-2, rel=0.1)
             # After two steps the average has taken over about (1 + 2) of a thousandth.
@@ -231,7 +231,7 @@ def test_a_writer_rate_of_0_is_a_frozen_writer_and_1_is_the_rate_of_the_others()
         # Nothing is clipped: gradients of a frozen writer would not count in the norm.
         values = hyper(writer_rate=rate, clip_norm=1e6)
         after, _ = learn(_loss.init_weights(network, settings), rollout(network), values)
-        moved = jax.tree.map(jnp.subtract, after.network, network)
+        moved = jax.tree.map(np.subtract, *jax.device_get((after.network, network)))
         return [jax.tree.leaves(part) for part in eqx.partition(moved, network.writing())]
 
     (full, others), (half, also), (none, rest) = (moves("learned", r) for r in (1.0, 0.5, 0.0))
@@ -313,7 +313,7 @@ def test_rewards_count_by_their_scale():
     louder, _ = learn(weights, played._replace(transitions=transitions), HYPER)
     policies = [one.network.policy.weight for one in (plain, scaled, louder)]
     np.testing.assert_array_equal(policies[0], policies[1])
-    assert not jnp.array_equal(policies[0], policies[2])
+    assert not np.array_equal(policies[0], policies[2])
 
 
 @pytest.mark.slow
@@ -341,10 +341,10 @@ def test_actors_use_the_weights_of_lag_updates_ago():
         networks.append(state.weights.network)
         acting = _impala.acting_network(state)
         expected = networks[max(0, len(networks) - 3)]
-        assert jax.tree.all(jax.tree.map(jnp.array_equal, acting, expected))
+        assert jax.tree.all(jax.tree.map(np.array_equal, acting, expected))
         state, result = update(state, HYPER)
         ratios.append(abs(float(result.metrics.ratio) - 1.0))
-    assert not jnp.array_equal(networks[0].policy.weight, networks[1].policy.weight)
+    assert not np.array_equal(networks[0].policy.weight, networks[1].policy.weight)
     # The learner's policy has moved on from the one that acted: V-trace has something to correct.
     assert min(ratios[2:]) > 2 * ratios[0]
     # The learning rate falls with the steps made: halved ten times after these 4 updates of 48.
@@ -352,7 +352,7 @@ def test_actors_use_the_weights_of_lag_updates_ago():
     fast, _ = update(state, hyper(learning_rate=1e-2 / 1024))
     moved = slow.weights.network.policy.weight
     np.testing.assert_allclose(moved, fast.weights.network.policy.weight, rtol=1e-5)
-    assert not jnp.array_equal(moved, state.weights.network.policy.weight)
+    assert not np.array_equal(moved, state.weights.network.policy.weight)
 
 
 @pytest.mark.parametrize(

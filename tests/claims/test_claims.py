@@ -19,7 +19,7 @@ from longpass.claims import (
 )
 from longpass.records import RECORDS, Line, Records
 from longpass.streams import CHANCE, PaperTask, SweepPlan, make_task, read_results
-from tests.helpers import run_longpass
+from tests.helpers import run, run_longpass
 
 TASKS = get_args(PaperTask)
 TRUNCATIONS = SweepPlan().truncations
@@ -196,9 +196,9 @@ def test_a_claim_about_other_runs_needs_only_a_measure():
     assert (finding.verdict, finding.weakest.task, finding.n) == ("holds", "b", 20)
 
 
-def test_the_command_prints_one_object(tmp_path):
+def test_the_command_prints_one_object(capsys, tmp_path):
     write(tmp_path, make_lines(tasks=("two-markers",)))
-    code, out, err = run_longpass("claims", "--records", tmp_path, "--json")
+    code, out, err = run(capsys, "claims", "--records", tmp_path, "--json")
     assert code == 0, err
     claims = json.loads(out)["claims"]
     assert [claim["id"] for claim in claims][: len(IDS)] == IDS
@@ -228,7 +228,7 @@ def test_the_command_prints_a_table(tmp_path):
     assert "…" not in out
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    code, out, err = run_longpass("claims", "--records", tmp_path / "none", "--json")
+def test_a_folder_that_is_not_there_is_named(capsys, tmp_path):
+    code, out, err = run(capsys, "claims", "--records", tmp_path / "none", "--json")
     assert (code, out) == (1, "")
     assert f"records is '{tmp_path / 'none'}': it must be a folder" in err

@@ -19,6 +19,10 @@ TINY = ("--batch-size", 4, *SIZES, "--symbols", 4 * 2 * 512 * 3)
 SCORES = ("accuracy", "smoothed_accuracy", "sequences", "curve", "criterion")
 
 
+# One process compiles native code, and keeps it for others.
+native = pytest.mark.xdist_group("native")
+
+
 class StopsAfter:
     """As `StopOnSignal`, asked to stop after some calls."""
 
@@ -52,6 +56,7 @@ def events(path):
 
 
 @pytest.mark.slow
+@native
 def test_a_run_stopped_and_resumed_is_one_never_stopped(
     capsys, tmp_path, monkeypatch, one_block_per_call
 ):
@@ -100,6 +105,7 @@ def test_a_run_stopped_and_resumed_is_one_never_stopped(
 
 
 @pytest.mark.slow
+@native
 def test_stopping_and_resuming_in_default_precision(tmp_path):
     """As users run it. This process has double precision, which once hid that a checkpoint could
     not be loaded."""
@@ -126,6 +132,7 @@ def test_stopping_and_resuming_in_default_precision(tmp_path):
 
 
 @pytest.mark.slow
+@native
 def test_a_folder_in_use_is_refused_and_left_as_it_is(tmp_path):
     out = tmp_path / "run"
     out.mkdir()
@@ -178,6 +185,7 @@ def test_foreign_folders_are_left_alone(capsys, tmp_path):
 
 
 @pytest.mark.slow
+@native
 def test_figures_are_drawn_from_folders_of_classify_and_of_sweep(capsys, tmp_path):
     code, _, err = run(capsys, "classify", *TINY, "--out", tmp_path / "records" / "one")
     assert code == 0, err

@@ -9,6 +9,8 @@ import pytest
 
 from longpass.envs import CuedCatch, SequenceRecall, TMaze
 
+# The worlds are played once, by one process.
+pytestmark = pytest.mark.xdist_group("fuzz")
 COPIES = 5000
 
 

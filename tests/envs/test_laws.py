@@ -45,19 +45,36 @@ every_env = pytest.mark.parametrize("env", SHORT, ids=lambda env: env.name)
 KEY = jax.random.key(0)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 4))
-def roll(env, params, key, actions, auto=False):
+STEPS = 50
+
+
+def play(env, params, key, actions):
     """Frames of one copy that plays these actions: what `step` returns, with time in front."""
-    stepper = AutoReset(env) if auto else env
     keys = jax.random.split(key, 1 + len(actions))
-    observation, state = stepper.reset(keys[0], params)
+    observation, state = env.reset(keys[0], params)
 
     def frame(state, action_and_key):
         action, key = action_and_key
-        out = stepper.step(key, state, action, params)
+        out = env.step(key, state, action, params)
         return out[1], out
 
     return observation, jax.lax.scan(frame, state, (actions, keys[1:]))[1]
+
+
+_play = jax.jit(play, static_argnums=0)
+
+
+def roll(env, params, key, actions):
+    """`play`, compiled once for all laws that play `STEPS` actions. Arrays are those of NumPy."""
+    return jax.device_get(_play(env, params, key, actions))
+
+
+def draw_actions(*shape):
+    return np.random.default_rng(0).integers(0, 5, shape)
+
+
+def take(tree, copy):
+    return jax.tree.map(lambda leaf: leaf[copy], tree)
 
 
 def assert_same(a, b):
@@ -70,12 +87,11 @@ def test_every_world_is_under_these_laws():
 
 @every_env
 def test_a_key_determines_an_episode(env):
-    actions = jax.random.randint(KEY, (50,), 0, 5)
+    actions = draw_actions(STEPS)
     assert_same(roll(env, SHORT[env], KEY, actions), roll(env, SHORT[env], KEY, actions))
-    hidden = {
-        bytes(np.concatenate([np.ravel(x) for x in jax.tree.leaves(env.draw(key, SHORT[env]))]))
-        for key in jax.random.split(KEY, 20)
-    }
+    draw = jax.jit(jax.vmap(lambda key: env.draw(key, SHORT[env])))
+    drawn = jax.tree.leaves(jax.device_get(draw(jax.random.split(KEY, 20))))
+    hidden = {b"".join(leaf[copy].tobytes() for leaf in drawn) for copy in range(20)}
     assert len(hidden) > 1, "keys make no difference"
 
 
@@ -93,11 +109,11 @@ def test_compiling_changes_nothing(env):
 @every_env
 def test_vmap_is_a_loop(env):
     params, keys = SHORT[env], jax.random.split(KEY, 4)
-    actions = jax.random.randint(KEY, (4, 30), 0, 5)
-    together = jax.vmap(lambda key, action: roll(env, params, key, action))(keys, actions)
+    actions = draw_actions(4, STEPS)
+    mapped = jax.jit(jax.vmap(lambda key, actions: play(env, params, key, actions)))
+    together = jax.device_get(mapped(keys, actions))
     for copy in range(4):
-        alone = roll(env, params, keys[copy], actions[copy])
-        assert_same(jax.tree.map(lambda x, copy=copy: x[copy], together), alone)
+        assert_same(take(together, copy), roll(env, params, keys[copy], actions[copy]))
 
 
 @every_env
@@ -112,14 +128,19 @@ def test_compiles_once_for_all_settings_of_a_kind(env):
     traced = []
 
     @functools.partial(jax.jit, static_argnums=0)
-    def play(env, params):
+    def begin(env, params):
         traced.append(params)
         _, state = env.reset(KEY, params)
         return env.step(KEY, state, 0, params)
 
     for value in (7, 8, 9):
-        play(type(env)(), dataclasses.replace(SHORT[env], **{VARIED[env]: value}))
+        begin(type(env)(), dataclasses.replace(SHORT[env], **{VARIED[env]: value}))
     assert len(traced) == 1
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def draw_boards(env, params, states):
+    return jax.vmap(lambda state: env.board(state, params))(states)
 
 
 @every_env
@@ -127,22 +148,22 @@ def test_compiles_once_for_all_settings_of_a_kind(env):
 @given(seed=st.integers(0, 2**31 - 1))
 def test_one_plane_a_cell_and_a_sane_end(env, seed):
     params = SHORT[env]
-    actions = np.random.default_rng(seed).integers(0, 5, 50)
+    actions = np.random.default_rng(seed).integers(0, 5, STEPS)
     first, (frames, states, rewards, terminated, truncated, info) = roll(
         env, params, jax.random.key(seed), actions
     )
     assert env.observation_space().contains(first)
     assert frames.dtype == np.uint8
-    assert (np.asarray(frames).sum(-1) == 1).all()
-    boards = jax.vmap(lambda state: env.board(state, params))(states)
+    assert (frames.sum(-1) == 1).all()
+    boards = draw_boards(env, params, states)
     planes = np.frombuffer(env.planes.encode(), np.uint8)
-    np.testing.assert_array_equal(planes[np.asarray(frames).argmax(-1)], boards)
-    end = int(np.asarray(terminated).argmax())
+    np.testing.assert_array_equal(planes[frames.argmax(-1)], boards)
+    end = int(terminated.argmax())
     assert terminated[end:].all()  # a finished episode stays finished
     assert not terminated[:end].any()
     assert not truncated.any()
-    assert_same(info["discount"], 1.0 - np.asarray(terminated, np.float32))
-    assert not np.asarray(rewards)[end + 1 :].any()
+    assert_same(info["discount"], 1.0 - terminated.astype(np.float32))
+    assert not rewards[end + 1 :].any()
     still = jax.tree.map(lambda x: np.broadcast_to(x[end], x[end:].shape), states)
     assert_same(still, jax.tree.map(lambda x: x[end:], states))
 
@@ -151,8 +172,9 @@ def test_one_plane_a_cell_and_a_sane_end(env, seed):
 def test_a_batch_steps_as_each_copy_does(env):
     """Copies that end at different times, and steps on which none or some end."""
     params, stepper, copies = SHORT[env], AutoReset(env), 3
-    each = jax.vmap(stepper.step, in_axes=(0, 0, 0, None))
-    _, states = jax.vmap(stepper.reset, in_axes=(0, None))(jax.random.split(KEY, copies), params)
+    each = jax.jit(jax.vmap(stepper.step, in_axes=(0, 0, 0, None)))
+    reset = jax.jit(jax.vmap(stepper.reset, in_axes=(0, None)))
+    _, states = reset(jax.random.split(KEY, copies), params)
     ended = np.zeros(copies, int)
     for number, key in enumerate(jax.random.split(KEY, 60)):
         keys, actions = jax.random.split(key, copies), (np.arange(copies) + number) % 5
@@ -161,8 +183,11 @@ def test_a_batch_steps_as_each_copy_does(env):
         assert_same(batch, expected)
         states, ended = batch[1], ended + np.asarray(batch[3] | batch[4])
         if number == 4:  # from here on the copies are at different frames
-            _, fresh = stepper.reset(keys[0], params)
-            states = jax.tree.map(lambda all_, one: all_.at[0].set(one), states, fresh)
+            _, fresh = reset(keys, params)
+            states = jax.tree.map(
+                lambda old, new: jnp.asarray(np.concatenate([new[:1], old[1:]])),
+                *jax.device_get((states, fresh)),
+            )
     assert ended.all()
 
 
@@ -192,7 +217,7 @@ def test_auto_reset_keeps_the_last_frame(env):
 @every_env
 def test_a_time_out_is_an_end_unless_asked_otherwise(env):
     params = SHORT[env]
-    actions = np.full(50, Action.STAY)
+    actions = np.full(STEPS, int(Action.STAY))
     _, faithful = roll(env, params, KEY, actions)
     assert faithful[3].any()
     assert not faithful[4].any()
@@ -208,7 +233,7 @@ def test_a_time_out_is_an_end_unless_asked_otherwise(env):
 
 def test_parameters_map_like_anything_else():
     """Difficulty sweeps: one call, every copy as if it had been alone."""
-    actions = jax.random.randint(KEY, (45,), 0, 5)
+    actions = draw_actions(STEPS)
     sweeps = [
         (TMaze(), TMazeParams(level=jnp.arange(3), timeout_frames=-1, teleport_delay=2,
                               limbo_time=jnp.array([0, 3, 9]))),
@@ -216,14 +241,17 @@ def test_parameters_map_like_anything_else():
         (SequenceRecall(), SequenceRecallParams(2, 2, 2, pause_frames=jnp.array([0, 3, 7]))),
     ]  # fmt: skip
     for env, params in sweeps:
-        together = eqx.filter_vmap(
-            lambda params, env=env: roll(env, params, KEY, actions), in_axes=(eqx.if_array(0),)
-        )(params)
-        for copy in range(3):
-            one = jax.tree.map(lambda x, copy=copy: x[copy] if eqx.is_array(x) else x, params)
-            assert_same(
-                jax.tree.map(lambda x, copy=copy: x[copy], together), roll(env, one, KEY, actions)
+        mapped = eqx.filter_jit(
+            eqx.filter_vmap(
+                lambda params, env=env: play(env, params, KEY, actions), in_axes=(eqx.if_array(0),)
             )
+        )
+        together = jax.device_get(mapped(params))
+        for copy in range(3):
+            one = jax.tree.map(
+                lambda x, copy=copy: np.asarray(x)[copy] if eqx.is_array(x) else x, params
+            )
+            assert_same(take(together, copy), roll(env, one, KEY, actions))
 
 
 @every_env
@@ -238,9 +266,12 @@ def test_noise_on_rewards():
     quiet = dataclasses.replace(params, reward_sigma=0.0)
     actions = np.zeros(3 + 7 * 60, int)
     keys = jax.random.split(KEY, 20)
-    noisy = jax.vmap(lambda key: roll(env, params, key, actions))(keys)[1][2]
-    plain = jax.vmap(lambda key: roll(env, quiet, key, actions))(keys)[1][2]
-    noise = np.asarray(noisy - plain)
+
+    @jax.jit
+    def rewards(params):
+        return jax.vmap(lambda key: play(env, params, key, actions)[1][2])(keys)
+
+    noise = np.asarray(rewards(params)) - np.asarray(rewards(quiet))
     paying = np.arange(1, 1 + len(actions))
     paying = ((paying - 3) % 7 == 6) & ((paying - 3) // 7 >= 20)
     assert not noise[:, ~paying].any()

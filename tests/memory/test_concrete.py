@@ -34,6 +34,15 @@ def build(kind=Concrete, inputs=4, **options):
     return kind(inputs, 5, **{**SIZES, **options}, key=jax.random.key(0))
 
 
+def draw(*shape):
+    return jnp.asarray(np.random.default_rng(1).standard_normal(shape))
+
+
+@eqx.filter_jit
+def unroll(memory, xs, state=None):
+    return memory.unroll(memory.initial_state() if state is None else state, xs)
+
+
 @kinds
 def test_every_argument_can_be_read_under_its_name(kind):
     arguments = {
@@ -63,12 +72,14 @@ def test_every_argument_can_be_read_under_its_name(kind):
 @kinds
 @pytest.mark.parametrize(("horizon", "base"), [(280, 2.0), (50, 1.5), (0, 3.0)])
 def test_for_horizon_takes_the_fewest_pools_that_reach_it(kind, horizon, base):
-    memory = kind.for_horizon(3, 4, horizon=horizon, base=base, pool_size=2, key=jax.random.key(0))
+    # Sizes are known without drawing a weight.
+    make = functools.partial(eqx.filter_eval_shape, kind.for_horizon, 3, key=jax.random.key(0))
+    memory = make(4, horizon=horizon, base=base, pool_size=2)
     wiring = "chain" if kind is Concrete else "parallel"
     delays = mean_delay(rates(base, 20), wiring)
     assert memory.num_pools == 1 + int(np.argmax(delays >= horizon))
     assert (memory.base, memory.pool_size, memory.output_size) == (base, 2, 4)
-    assert kind.for_horizon(3, horizon=9, key=jax.random.key(0)).base == 2.0
+    assert make(horizon=9).base == 2.0
 
 
 @kinds
@@ -76,11 +87,16 @@ def test_for_horizon_takes_the_fewest_pools_that_reach_it(kind, horizon, base):
 def test_writing_starts_as_a_padded_identity_over_the_base(kind, inputs):
     memory = build(kind, inputs)
     np.testing.assert_allclose(memory.write, np.eye(4, inputs) / 1.7)
+
     # So a fresh network's pools are plain pools of the (padded or cropped) input.
-    xs = jax.random.normal(jax.random.key(1), (50, inputs))
-    last, _ = memory.unroll(memory.initial_state(), xs)
-    _, pools = memory.filters.unroll(memory.initial_state(), xs @ np.eye(inputs, 4))
-    np.testing.assert_allclose(last, pools[-1], atol=1e-12)
+    @jax.jit
+    def run(xs):
+        last, _ = memory.unroll(memory.initial_state(), xs)
+        _, pools = memory.filters.unroll(memory.initial_state(), xs @ np.eye(inputs, 4))
+        return last, pools[-1]
+
+    last, pools = run(draw(50, inputs))
+    np.testing.assert_allclose(last, pools, atol=1e-12)
 
 
 @kinds
@@ -100,18 +116,18 @@ def test_gradients_pass_through_the_fastest_pools_only(kind, gradient_pools, wit
     assert reached.tolist() == [n < gradient_pools for n in range(3)]
     # Every viewport learns, whether its pool passes gradients on or not.
     assert np.all(np.abs(np.asarray(grad_memory.reader.viewports)).max(axis=(1, 2)) > 0)
-    assert bool(jnp.any(grad_memory.write != 0)) == (gradient_pools > 0)
+    assert np.any(grad_memory.write) == (gradient_pools > 0)
 
 
 @pytest.mark.parametrize("gradient_pools", [1, 2])
 def test_blocked_pools_are_constants_to_the_writer(gradient_pools):
     """The gradient in `write` is that of a network whose slower pools are given from outside."""
     memory = build(gradient_pools=gradient_pools, activation=jnp.tanh, read_input=False)
-    xs = jax.random.normal(jax.random.key(1), (30, 4))
+    xs = draw(30, 4)
     chain = PoolChain(4, memory.filter.rates)
-    _, constant = chain.unroll(chain.initial_state(), xs @ memory.write.T * 1.7)
 
     def by_hand(write):
+        _, constant = chain.unroll(chain.initial_state(), xs @ memory.write.T * 1.7)
         _, pools = chain.unroll(chain.initial_state(), xs @ write.T * 1.7)
         pools = jnp.concatenate([pools[:, :gradient_pools], constant[:, gradient_pools:]], axis=1)
         views = jnp.einsum("tnd,nvd->tnv", pools, memory.reader.viewports).reshape(30, -1)
@@ -135,24 +151,22 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("normalise", [None, "layer"])
 @pytest.mark.parametrize("length", [1, 8, 31])
-def test_reading_frozen_pools_is_reading_what_was_kept(form, normalise, length):
-    """In outputs, and in gradients of the reader."""
-    if form == "chunks" and normalise == "layer":
-        pytest.skip("normalised pools are not linear")
+def test_reading_frozen_pools_is_reading_what_was_kept(normalise, length):
+    """In outputs, and in gradients of the reader, by every form."""
     memory = build(normalise=normalise)
     filt = memory.filter.drop(1)
     state, drive, starts = sample(memory.filters, length, 1, 0.2)
+    frozen = state[1:]
 
     def keep(reader, given):
         chain = PoolChain(4, filt.rates)
-        last, pools = chain.unroll(state[1:], drive / filt.rates[0], given)
+        last, pools = chain.unroll(frozen, drive / filt.rates[0], given)
         return last, jnp.concatenate([reader.view(1 + n, pools[:, n]) for n in range(2)], axis=1)
 
-    def read(reader, given):
-        last, views = FORMS[form](reader, 1, filt, state[1:], drive, given)
+    def read(form, reader, given):
+        last, views = form(reader, 1, filt, frozen, drive, given)
         return last, jnp.concatenate(views, axis=1)
 
     @eqx.filter_jit
@@ -163,10 +177,14 @@ def test_reading_frozen_pools_is_reading_what_was_kept(form, normalise, length):
 
         return eqx.filter_value_and_grad(loss, has_aux=True)(memory.reader)
 
+    # Normalised pools are not linear, which chunks need.
+    forms = [form for name, form in FORMS.items() if name != "chunks" or normalise is None]
     for given in (None, starts):
-        ours, theirs = run(read, given), run(keep, given)
-        for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        theirs = run(keep, given)
+        for form in forms:
+            ours = run(functools.partial(read, form), given)
+            for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -187,22 +205,22 @@ def test_which_form_reads_frozen_pools_on_a_cpu(normalise, length, with_starts, 
 
 def test_layer_puts_every_pool_on_one_scale():
     memory = build(normalise="layer", activation=lambda x: x, read_input=False)
-    xs = jax.random.normal(jax.random.key(1), (200, 4))
-    _, loud = memory.unroll(memory.initial_state(), 100 * xs)
-    _, soft = memory.unroll(memory.initial_state(), xs)
+    xs = draw(200, 4)
+    (_, loud), (_, soft) = (jax.device_get(unroll(memory, scale * xs)) for scale in (100, 1))
     np.testing.assert_allclose(loud[-1], soft[-1], rtol=1e-3)
 
 
 def test_layer_is_the_textbooks_also_where_units_hardly_differ():
-    pool = (1.0 + 0.01 * jax.random.normal(jax.random.key(0), (50, 198))).astype(jnp.float32)
+    pool = (1.0 + 0.01 * np.asarray(draw(50, 198))).astype(np.float32)
     exact = np.asarray(pool, np.float64)
     exact = exact - exact.mean(-1, keepdims=True)
     exact /= np.sqrt(exact.var(-1, keepdims=True) + 1e-6)
-    np.testing.assert_allclose(_layer_norm(pool), exact, atol=0.01)
-    for empty in (jnp.zeros(198, jnp.float32), jnp.full(198, 3.0, jnp.float32)):
-        value, gradient = jax.value_and_grad(lambda p: jnp.sum(_layer_norm(p) ** 2))(empty)
+    np.testing.assert_allclose(jax.jit(_layer_norm)(pool), exact, atol=0.01)
+    differentiate = jax.jit(jax.value_and_grad(lambda p: jnp.sum(_layer_norm(p) ** 2)))
+    for empty in (np.zeros(198, np.float32), np.full(198, 3.0, np.float32)):
+        value, gradient = differentiate(empty)
         assert value < 1e-3
-        assert jnp.isfinite(gradient).all()
+        assert np.isfinite(gradient).all()
 
 
 def test_reader_sees_the_input_only_if_asked():
@@ -210,15 +228,15 @@ def test_reader_sees_the_input_only_if_asked():
     for read_input in (True, False):
         memory = build(read_input=read_input, activation=lambda x: x)
         memory = eqx.tree_at(lambda m: m.reader.viewports, memory, replace_fn=jnp.zeros_like)
-        _, ys = memory.unroll(memory.initial_state(), xs)
-        assert bool(jnp.any(ys != 0)) == read_input
+        _, ys = unroll(memory, xs)
+        assert np.any(ys) == read_input
 
 
 def test_projection_link_starts_as_the_papers_model():
-    xs = jax.random.normal(jax.random.key(1), (40, 4))
+    xs = draw(40, 4)
     plain, linked = (build(link=link) for link in (None, Projection(4, 3)))
     linked = eqx.tree_at(lambda m: m.reader, linked, plain.reader)
-    ours, theirs = (m.unroll(m.initial_state(), xs) for m in (linked, plain))
+    ours, theirs = (unroll(memory, xs) for memory in (linked, plain))
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], atol=1e-12)
 
@@ -226,10 +244,10 @@ def test_projection_link_starts_as_the_papers_model():
 def test_orthonormal_links_are_orthonormal_and_fixed():
     link = OrthonormalTanh(4, 3, key=jax.random.key(3))
     memory = build(link=link, gradient_pools=3)
-    for matrix in link.matrices:
+    for matrix in np.asarray(link.matrices):
         np.testing.assert_allclose(matrix @ matrix.T, np.eye(4), atol=1e-12)
     state, xs, _ = sample(memory, 10, 0)
-    gradient = eqx.filter_grad(lambda m: weigh(m.unroll(state, xs)))(memory)
+    gradient = eqx.filter_jit(eqx.filter_grad(lambda m: weigh(m.unroll(state, xs))))(memory)
     assert not gradient.filters.link.matrices.any()
     assert gradient.write.any()
 
@@ -240,16 +258,16 @@ def test_a_closed_gate_holds_its_pool():
         lambda m: m.filters.link.biases, memory, replace_fn=lambda b: jnp.full_like(b, -1e9)
     )
     state, xs, _ = sample(closed, 20, 0)
-    last, _ = closed.unroll(state, xs)
+    state, (last, _) = jax.device_get((state, unroll(closed, xs, state)))
     np.testing.assert_array_equal(last[1:], state[1:])
-    assert jnp.any(last[0] != state[0])
+    assert np.any(last[0] != state[0])
 
 
 def test_the_chain_commutes_with_linear_maps():
     """m(f(x)) = f(m(x)): section 4.2 of the paper."""
-    matrix = jax.random.normal(jax.random.key(2), (4, 4))
-    xs = jax.random.normal(jax.random.key(1), (40, 4))
+    matrix = np.random.default_rng(2).standard_normal((4, 4))
+    xs = np.asarray(draw(40, 4))
     chain = PoolChain(4, rates(2.0, 3))
-    _, mapped_first = chain.unroll(chain.initial_state(), xs @ matrix.T)
-    _, pools = chain.unroll(chain.initial_state(), xs)
-    np.testing.assert_allclose(mapped_first, pools @ matrix.T, atol=1e-12)
+    _, mapped_first = unroll(chain, xs @ matrix.T)
+    _, pools = unroll(chain, xs)
+    np.testing.assert_allclose(mapped_first, np.asarray(pools) @ matrix.T, atol=1e-12)

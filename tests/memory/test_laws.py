@@ -1,6 +1,7 @@
 """Laws that hold for every memory and every form of its unroll: see `AbstractMemory`.
 
-Each law is about outputs and gradients alike: `differentiate(form)` gives both.
+Each law is about outputs and gradients alike: `differentiate(form)` gives both. Nearly all time
+goes into compiling, so laws share their programs, and NumPy does what is outside of them.
 """
 
 import functools
@@ -13,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longpass.memory import plain_unroll
-from tests.memory.zoo import FORMS, MEMORIES, build, sample, unroll
+from longpass.memory import AbstractMemory, plain_unroll
+from tests.memory.zoo import FORMS, MEMORIES, build, draw_normal, sample, unroll
 
 # Long enough for several chunks and stretches, the last of them ragged. Short unrolls are compiled
 # without a loop.
@@ -39,7 +40,7 @@ every_form = pytest.mark.parametrize(
 def differentiate(form, block_every):
     """`form` as a jitted function to ((state, outputs), gradients in (memory, state, inputs)).
 
-    Gradients are those of `weights`, like (state, outputs), times outputs.
+    Gradients are those of `weights`, like (state, outputs), times outputs. All are NumPy arrays.
     """
 
     @eqx.filter_jit
@@ -52,14 +53,14 @@ def differentiate(form, block_every):
         out, pull = jax.vjp(of, arrays, state, xs)
         return out, pull(weights)
 
-    return run
+    return lambda *args: jax.device_get(run(*args))
 
 
 def weights_for(memory, length, seed=0):
     """Random weights of the state after `length` steps and of the outputs."""
     state, _, _ = sample(memory, 1, seed + 1000)
-    key = jax.random.key(seed + 2000)
-    return state, jax.random.normal(key, (length, *memory.output_shape), memory.dtype)
+    rng = np.random.default_rng(seed + 2000)
+    return state, draw_normal(rng, (length, *memory.output_shape), memory.dtype)
 
 
 def assert_close(ours, theirs, tolerance=1e-9):
@@ -71,11 +72,22 @@ def assert_close(ours, theirs, tolerance=1e-9):
 
 
 def assert_equal(ours, theirs):
-    assert jax.tree.all(jax.tree.map(jnp.array_equal, ours, theirs))
+    assert jax.tree.all(jax.tree.map(np.array_equal, ours, theirs))
 
 
 def add(*trees):
     return jax.tree.map(lambda *leaves: sum(leaves), *trees)
+
+
+def stack(*trees):
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
+
+
+def mark(*steps):
+    """Starts at some of `LONG` steps."""
+    starts = np.zeros(LONG, bool)
+    starts[list(steps)] = True
+    return starts
 
 
 def check_against_plain(memory, form, case, seed, chance, tolerance):
@@ -84,6 +96,12 @@ def check_against_plain(memory, form, case, seed, chance, tolerance):
     args = (memory, state, xs, starts if with_starts else None, weights_for(memory, length, seed))
     ours, plain = (differentiate(one, block_every)(*args) for one in (form, plain_unroll))
     assert_close(ours, plain, tolerance)
+
+
+def test_an_unroll_batch_of_its_own_is_a_form():
+    for name in MEMORIES:
+        own = type(build(name)).unroll_batch is not AbstractMemory.unroll_batch
+        assert own == ("batch" in FORMS[name]), name
 
 
 @every_form
@@ -146,19 +164,18 @@ def test_packed_is_separate(name, form, cut, seed):
     """Two sequences in one unroll give what each gives alone: nothing passes a start."""
     memory = build(name)
     run = differentiate(FORMS[name][form], 3)
-    nowhere = jnp.zeros(LONG, bool)
-    state, xs, _ = sample(memory, LONG, seed)
-    _, weights = weights_for(memory, LONG, seed)
+    state, xs, _ = jax.device_get(sample(memory, LONG, seed))
+    _, weights = jax.device_get(weights_for(memory, LONG, seed))
     empty = memory.initial_state()
 
     def pad(array):
         """Moved to the beginning; what comes behind the end has no weight."""
-        return jnp.concatenate([array[cut:], jnp.zeros_like(array[:cut])])
+        return np.concatenate([array[cut:], np.zeros_like(array[:cut])])
 
-    before = (jnp.arange(LONG) < cut).reshape(-1, *(1,) * (weights.ndim - 1))
-    packed, together = run(memory, state, xs, nowhere.at[cut].set(True), (empty, weights))
-    first, one = run(memory, state, xs, nowhere, (empty, jnp.where(before, weights, 0)))
-    second, other = run(memory, empty, pad(xs), nowhere, (empty, pad(weights)))
+    before = (np.arange(LONG) < cut).reshape(-1, *(1,) * (weights.ndim - 1))
+    packed, together = run(memory, state, xs, mark(cut), (empty, weights))
+    first, one = run(memory, state, xs, mark(), (empty, np.where(before, weights, 0)))
+    second, other = run(memory, empty, pad(xs), mark(), (empty, pad(weights)))
     assert_close(packed[1][:cut], first[1][:cut])
     assert_close(packed[1][cut:], second[1][: LONG - cut])
     assert_close(together[0], add(one[0], other[0]))
@@ -172,9 +189,9 @@ def test_start_at_the_first_step_clears_the_state_given(name, form):
     memory = build(name)
     run = differentiate(FORMS[name][form], 3)
     state, xs, _ = sample(memory, LONG, 1)
-    weights, nowhere = weights_for(memory, LONG), jnp.zeros(LONG, bool)
-    cleared, gradients = run(memory, state, xs, nowhere.at[0].set(True), weights)
-    empty, expected = run(memory, memory.initial_state(), xs, nowhere, weights)
+    weights = weights_for(memory, LONG)
+    cleared, gradients = run(memory, state, xs, mark(0), weights)
+    empty, expected = run(memory, memory.initial_state(), xs, mark(), weights)
     assert_close(cleared, empty)
     assert_close((gradients[0], gradients[2]), (expected[0], expected[2]))
     assert all(not leaf.any() for leaf in jax.tree.leaves(gradients[1]))
@@ -184,26 +201,32 @@ def test_start_at_the_first_step_clears_the_state_given(name, form):
 def test_block_every_leaves_outputs_equal_to_the_bit(name, form):
     memory, unrolled = build(name), FORMS[name][form]
     args = (memory, *sample(memory, LONG, 2))
-    free, blocked = (eqx.filter_jit(unrolled)(*args, block_every) for block_every in (None, 3))
+
+    @eqx.filter_jit
+    def both(*args):
+        return unrolled(*args, None), unrolled(*args, 3)
+
+    free, blocked = both(*args)
     assert_equal(blocked, free)
     weights = weights_for(memory, LONG)
     free, blocked = (differentiate(unrolled, m)(*args, weights)[0] for m in (None, 3))
     assert_equal(blocked, free)
 
 
-@every_form
-def test_unrolls_one_after_the_other_are_one_unroll(name, form):
-    memory, unrolled = build(name), FORMS[name][form]
+@every_memory
+def test_unrolls_one_after_the_other_are_one_unroll(name):
+    """Other forms are the plain scan from any state, so this holds for them too."""
+    memory = build(name)
 
     def pieces(memory, state, xs, starts, block_every):
         out = []
         for begin, end in ((0, 1), (1, 34), (34, LONG)):
-            state, ys = unrolled(memory, state, xs[begin:end], starts[begin:end], block_every)
+            state, ys = memory.unroll(state, xs[begin:end], starts[begin:end], block_every)
             out.append(ys)
         return state, jnp.concatenate(out)
 
     args = (memory, *sample(memory, LONG, 7), weights_for(memory, LONG))
-    assert_close(differentiate(pieces, None)(*args), differentiate(unrolled, None)(*args))
+    assert_close(differentiate(pieces, None)(*args), differentiate(unroll, None)(*args))
 
 
 @every_form
@@ -213,7 +236,6 @@ def test_vmap_is_a_loop(name, form):
     axes = (None, 0, 0, 0, None)
     cases = [sample(memory, LONG, seed) for seed in range(2)]
     weights = [weights_for(memory, LONG, seed) for seed in range(2)]
-    stack = functools.partial(jax.tree.map, lambda *leaves: jnp.stack(leaves))
 
     def batch(*args):
         return jax.vmap(unrolled, in_axes=axes)(*args)
@@ -227,18 +249,19 @@ def test_vmap_is_a_loop(name, form):
     assert_close(together[1:], stack(*(gradients[1:] for _, gradients in alone)))
 
 
-@every_memory
-@pytest.mark.parametrize(("with_starts", "block_every"), [(True, 4), (False, None)])
+@pytest.mark.parametrize(
+    ("name", "with_starts", "block_every"),
+    [_in_one_process(name, True, 4) for name in MEMORIES]
+    # Without starts is another path only where `unroll_batch` is not inherited.
+    + [_in_one_process(name, False, None) for name in MEMORIES if "batch" in FORMS[name]],
+)
 def test_unroll_batch_is_vmap_of_unroll(name, with_starts, block_every):
     memory = build(name)
     cases = [sample(memory, 11, seed) for seed in range(3)]
-    states, xs, starts = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cases)
-    last, _ = weights_for(memory, 1)
-    shape = (11, 3, *memory.output_shape)
-    weights = (
-        jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf, -leaf]), last),
-        jax.random.normal(jax.random.key(1), shape, memory.dtype),
-    )
+    states, xs, starts = stack(*cases)
+    # Weights of outputs have time in front, as the outputs of a batch have.
+    last, ys = stack(*(weights_for(memory, 11, seed) for seed in range(3)))
+    weights = last, ys.swapaxes(0, 1)
     args = (memory, states, xs.swapaxes(0, 1), starts.T if with_starts else None, weights)
 
     def mapped(memory, states, xs, starts, block_every):
@@ -280,9 +303,10 @@ def test_integers_and_bools_are_cast(name):
 
         return eqx.filter_value_and_grad(loss, has_aux=True)(memory)
 
-    expected = run(memory, (xs > 0).astype(memory.dtype))
-    for dtype in (jnp.uint8, jnp.bool_):
-        assert_equal(run(memory, (xs > 0).astype(dtype)), expected)
+    above = np.asarray(xs) > 0
+    expected = run(memory, above.astype(memory.dtype))
+    for dtype in (np.uint8, np.bool_):
+        assert_equal(run(memory, above.astype(dtype)), expected)
 
 
 @every_memory
@@ -315,9 +339,14 @@ def test_forward_mode_agrees_with_reverse_mode(name):
             )
         )
 
-    direction = jnp.cos(jnp.arange(xs.size, dtype=xs.dtype)).reshape(xs.shape)
-    forward = jax.jit(lambda xs: jax.jvp(value, (xs,), (direction,))[1])(xs)
-    reverse = jnp.vdot(jax.jit(jax.grad(value))(xs), direction)
+    direction = np.cos(np.arange(xs.size, dtype=xs.dtype)).reshape(xs.shape)
+
+    @jax.jit
+    def both(xs):
+        forward = jax.jvp(value, (xs,), (direction,))[1]
+        return forward, jnp.vdot(jax.grad(value)(xs), direction)
+
+    forward, reverse = both(xs)
     np.testing.assert_allclose(forward, reverse, rtol=1e-9)
 
 
@@ -325,8 +354,12 @@ def test_forward_mode_agrees_with_reverse_mode(name):
 def test_no_step_changes_nothing(name, form):
     memory = build(name)
     state, xs, starts = sample(memory, 0, 5)
-    for more in ((None, None), (starts, 3)):
-        after, ys = FORMS[name][form](memory, state, xs, *more)
+
+    @eqx.filter_jit
+    def run(memory, state, xs, starts):
+        return [FORMS[name][form](memory, state, xs, *more) for more in ((None, None), (starts, 3))]
+
+    for after, ys in run(memory, state, xs, starts):
         assert_equal(after, state)
         assert ys.shape == (0, *memory.output_shape)
 
@@ -335,7 +368,7 @@ def test_no_step_changes_nothing(name, form):
 def test_states_are_plain_arrays_that_can_be_saved(name, tmp_path):
     memory = build(name, jnp.float32)
     state, xs, _ = sample(memory, 10, 6)
-    run = eqx.filter_jit(unroll)
+    xs, run = np.asarray(xs), eqx.filter_jit(unroll)
     middle, _ = run(memory, state, xs[:5], None, None)
     eqx.tree_serialise_leaves(tmp_path / "state.eqx", middle)
     read = eqx.tree_deserialise_leaves(tmp_path / "state.eqx", memory.initial_state())

@@ -1,6 +1,5 @@
 """Pools against SciPy's filters, and every form of the linear pools against the recursion."""
 
-import functools
 import itertools
 
 import jax
@@ -26,7 +25,7 @@ def test_pools_are_scipys_filters_over_10_000_steps(kind, base, with_starts):
     starts = np.zeros(10_000, bool)
     starts[[3, 4, 2_500, 7_001]] = with_starts
     given = jnp.asarray(starts) if with_starts else None
-    last, ys = jax.jit(memory.unroll)(jnp.asarray(entering), jnp.asarray(xs), given)
+    last, ys = jax.device_get(jax.jit(memory.unroll)(entering, xs, given))
 
     edges = [0, *np.flatnonzero(starts), 10_000]
     for begin, end in itertools.pairwise(edges):
@@ -49,28 +48,37 @@ def test_pools_are_scipys_filters_over_10_000_steps(kind, base, with_starts):
 )
 def test_chunks_are_the_scan(wiring, length, chunk):
     filt = Filter(rates(1.8, 5), wiring)
-    keys = jax.random.split(jax.random.key(0), 3)
-    state = jax.random.normal(keys[0], (5, 3))
-    drive = jax.random.normal(keys[1], (length, 3))
-    for starts in (None, jax.random.bernoulli(keys[2], 0.2, (length,))):
-        expected = jax.jit(functools.partial(scan_form, filt))(state, drive, starts)
-        ours = jax.jit(functools.partial(chunk_form, filt, chunk=chunk))(state, drive, starts)
+    rng = np.random.default_rng(0)
+    state, drive = rng.standard_normal((5, 3)), rng.standard_normal((length, 3))
+    for starts in (None, rng.random(length) < 0.2):
+
+        @jax.jit
+        def both(state, drive, starts):
+            expected = scan_form(filt, state, drive, starts)
+            return chunk_form(filt, state, drive, starts, chunk=chunk), expected
+
+        ours, expected = both(state, drive, starts)
         np.testing.assert_allclose(ours, expected, atol=1e-13)
 
 
 def test_contents_of_earlier_sequences_do_not_blur_later_ones():
     """A start must clear, not cancel: a loud past leaves no rounding error behind."""
     memory = PoolChain(1, rates(2.0, 8), dtype=jnp.float32)
-    quiet = jnp.full((20, 1), 1e-6, jnp.float32)
-    loud = jnp.full((20, 1), 1e6, jnp.float32)
-    starts = jnp.zeros(40, bool).at[20].set(True)
-    _, packed = memory.unroll(memory.initial_state(), jnp.concatenate([loud, quiet]), starts)
-    _, alone = memory.unroll(memory.initial_state(), quiet)
-    np.testing.assert_allclose(packed[20:], alone, rtol=1e-5)
-    chunks = chunk_form(
-        memory.filter, memory.initial_state(), 0.5 * jnp.concatenate([loud, quiet]), starts
-    )
-    np.testing.assert_allclose(jnp.stack(chunks, axis=1)[20:], alone, rtol=1e-5)
+    quiet = np.full((20, 1), 1e-6, np.float32)
+    both = np.concatenate([np.full((20, 1), 1e6, np.float32), quiet])
+    starts = np.arange(40) == 20
+
+    @jax.jit
+    def run(quiet, both):
+        first = memory.initial_state()
+        _, alone = memory.unroll(first, quiet)
+        _, packed = memory.unroll(first, both, starts)
+        chunks = chunk_form(memory.filter, first, 0.5 * both, starts)
+        return alone, packed[20:], jnp.stack(chunks, axis=1)[20:]
+
+    alone, packed, chunks = run(quiet, both)
+    np.testing.assert_allclose(packed, alone, rtol=1e-5)
+    np.testing.assert_allclose(chunks, alone, rtol=1e-5)
 
 
 def test_a_rate_of_one_is_a_delayless_copy():

@@ -3,8 +3,10 @@
 import functools
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from longpass.memory import (
     Concrete,
@@ -70,7 +72,8 @@ MEMORIES = {
 
 @functools.cache
 def build(name, dtype=jnp.float64):
-    return MEMORIES[name](dtype)
+    # By one program: op by op, JAX would compile one for every weight.
+    return eqx.filter_jit(lambda: MEMORIES[name](dtype))()
 
 
 def unroll(memory, *args):
@@ -101,9 +104,11 @@ _LINKED = {
     "scan": functools.partial(unroll_pooled, filter_form=scan_form),
     "chunks": functools.partial(unroll_pooled, filter_form=chunk_form),
 }
-_EVERY = {"unroll": unroll, "batch": unroll_batch_of_one}
-# Forms by memory. Where production can only take one form, "unroll" is that form.
+_EVERY = {"unroll": unroll}
+# Forms by memory. Where production can only take one form, "unroll" is that form. Most memories
+# inherit an `unroll_batch` that maps `unroll`, which has laws of its own; others are forms.
 FORMS = dict.fromkeys(MEMORIES, _EVERY) | {
+    "lstm": _EVERY | {"batch": unroll_batch_of_one},
     "chain": _EVERY | _POOLS,
     "bank": _EVERY | _POOLS,
     "chain, tanh": _EVERY | _POOLS,
@@ -117,15 +122,23 @@ FORMS = dict.fromkeys(MEMORIES, _EVERY) | {
 
 
 def sample(memory, length, seed, start_chance=0.15):
-    """A state, inputs and starts for `memory`, all random."""
-    keys = jax.random.split(jax.random.key(seed), 3)
-    state = jax.tree.map(
-        lambda leaf: 0.5 * jax.random.normal(keys[0], leaf.shape, leaf.dtype),
-        memory.initial_state(),
-    )
-    xs = jax.random.normal(keys[1], (length, memory.input_size), memory.dtype)
-    starts = jax.random.bernoulli(keys[2], start_chance, (length,))
-    return state, xs, starts
+    """A state, inputs and starts for `memory`, all random.
+
+    NumPy draws them: JAX would compile a program for every shape.
+    """
+    rng = np.random.default_rng(seed)
+    shapes = eqx.filter_eval_shape(memory.initial_state)
+    state = jax.tree.map(lambda leaf: draw_normal(rng, leaf.shape, leaf.dtype, 0.5), shapes)
+    xs = draw_normal(rng, (length, memory.input_size), memory.dtype)
+    return state, xs, jnp.asarray(rng.random(length) < start_chance)
+
+
+def draw_normal(rng, shape, dtype, scale=1.0):
+    """Random numbers of any floating type, also complex ones."""
+    numbers = rng.standard_normal(shape)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        numbers = numbers + 1j * rng.standard_normal(shape)
+    return jnp.asarray(scale * numbers, dtype)
 
 
 def weigh(tree):

@@ -1,5 +1,6 @@
 """What is counted while a run learns is what the definitions say."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,15 +14,18 @@ from longpass.streams._tally import (
     init_tally,
 )
 
+_count = jax.jit(count_results)
+_count_update = jax.jit(count_update)
+
 
 def count(tally, outcomes, valid=None, limit=10**6):
     """Count outcomes: right and sure, right and unsure, or wrong."""
     logits = {"sure": (5.0, 0.0), "unsure": (0.5, 0.0), "wrong": (0.0, 5.0)}
-    rows = jnp.array([logits[outcome] for outcome in outcomes])
-    valid = jnp.ones(len(outcomes), bool) if valid is None else jnp.array(valid)
-    zeros = jnp.zeros(len(outcomes), jnp.int32)
-    limits = TrainingLimits(jnp.int32(10**6), jnp.int32(limit))
-    return count_results(tally, rows, Slots(zeros, zeros, zeros, valid), limits)
+    rows = np.array([logits[outcome] for outcome in outcomes])
+    valid = np.ones(len(outcomes), bool) if valid is None else np.array(valid)
+    zeros = jnp.asarray(np.zeros(len(outcomes), np.int32))
+    limits = TrainingLimits(jnp.asarray(np.int32(10**6)), jnp.asarray(np.int32(limit)))
+    return _count(tally, rows, Slots(zeros, zeros, zeros, jnp.asarray(valid)), limits)
 
 
 def test_the_smoothed_accuracy_takes_results_one_by_one():
@@ -60,6 +64,6 @@ def test_the_points_of_the_curve_lie_evenly_over_all_updates():
     limits = TrainingLimits(jnp.int32(250), jnp.int32(0))
     tally = init_tally(2, jnp.float64)
     for update in range(1, 251):
-        tally = count_update(tally._replace(smoothed=jnp.asarray(float(update))), limits)
+        tally = _count_update(tally._replace(smoothed=jnp.asarray(float(update))), limits)
     # Each point has the accuracy of the last update up to it, or of the one before.
     np.testing.assert_allclose(tally.curve, np.arange(1, 21) * 12.5, rtol=0, atol=1)

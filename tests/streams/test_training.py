@@ -22,6 +22,7 @@ from longpass.streams import (
     start_stream,
 )
 from longpass.streams import _group as group_module
+from longpass.streams import _training as training_module
 from longpass.streams._group import StreamPurpose, make_shape, start_streams
 from longpass.streams._learners import CompiledSource
 from longpass.streams._network import RatelessPools, remove_rates
@@ -176,8 +177,14 @@ def test_pools_of_all_rates_share_one_program():
     assert len({WeightLayout.of(remove_rates(network)) for network in networks}) == 1
 
 
+@pytest.fixture
+def few_held_out(monkeypatch):
+    """Accuracy is measured on fewer sequences than usual."""
+    monkeypatch.setattr(training_module, "HELD_OUT", 320)
+
+
 @pytest.mark.parametrize("memory", ["chain", "lstm"])
-def test_a_group_is_its_runs(memory):
+def test_a_group_is_its_runs(memory, few_held_out):
     """Runs of one shape differ in seed, learning rate, epsilon and base."""
     one = dataclasses.replace(
         POOLED if memory == "chain" else LSTM, truncation=16, batch_size=4, symbols=64 * 256
@@ -200,7 +207,7 @@ def test_a_group_is_its_runs(memory):
 
 
 @pytest.mark.parametrize("memory", ["chain", "gru"])
-def test_a_resumed_training_is_one_that_was_never_stopped(memory, tmp_path):
+def test_a_resumed_training_is_one_that_was_never_stopped(memory, tmp_path, few_held_out):
     settings = dataclasses.replace(
         POOLED if memory == "chain" else CASES["gru, subsequences"], symbols=3 * 8 * 5 * 128
     )
@@ -228,7 +235,7 @@ def test_shapes_of_a_checkpoint_are_those_of_a_training():
             assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
 
 
-def test_a_run_ends_after_whole_minibatches_and_no_later():
+def test_a_run_ends_after_whole_minibatches_and_no_later(few_held_out):
     settings = dataclasses.replace(POOLED, symbols=3 * 8 * 130 + 23)
     training, (score,) = train_all([settings])
     assert training.done
@@ -241,7 +248,7 @@ def test_a_run_ends_after_whole_minibatches_and_no_later():
     np.testing.assert_array_equal(training.learner.weights, before)
 
 
-def test_a_run_that_diverges_is_recorded_and_spoils_no_other():
+def test_a_run_that_diverges_is_recorded_and_spoils_no_other(few_held_out):
     wild = dataclasses.replace(POOLED, learning_rate=1e38, symbols=3 * 8 * 256, base=2.0)
     tame = dataclasses.replace(wild, learning_rate=1e-3)
     _, (first, second) = train_all([wild, tame])

@@ -17,17 +17,17 @@ from longpass.networks import make_memory
 from longpass.records import check_same_settings
 from longpass.streams import StreamSettings
 from longpass.testing import check_factory, check_memory
-from tests.helpers import TASK, default_environment, run_longpass
+from tests.helpers import TASK, default_environment, run, run_longpass
 from tests.testing.wrong_memories import Right
 
 ROOT = Path(__file__).parents[2]
 KEY = jax.random.key(0)
 MINE = "mine:Leaky --memory-options size=8"
 COMMANDS = {
-    "classify": f"classify --memory {MINE} --symbols 1e4",
+    "classify": f"classify --memory {MINE} --symbols 1e4 --out classify",
     "sweep": f"sweep --memories {MINE} --tasks two-markers --truncations 2 --runs 1 --symbols 1e4 "
-    "--workers 1 --out out",
-    "train": f"train --memory {MINE} --steps 1e3 --out out --envs 2 --rollout 20 --block-every 5 "
+    "--workers 1 --out sweep",
+    "train": f"train --memory {MINE} --steps 1e3 --out train --envs 2 --rollout 20 --block-every 5 "
     "--updates-per-call 2 " + " ".join(TASK),
 }
 
@@ -171,38 +171,45 @@ def test_a_law_that_is_broken_is_named_before_training(factory, law):
 
 
 @pytest.mark.slow
-def test_check_says_what_it_finds_and_exits_accordingly():
+def test_check_says_what_it_finds_and_exits_accordingly(capsys):
     code, out, err = run_longpass("check", "gru", "--length", "9")
     assert code == 0, err
     assert "steps are unroll" in out
     late = "tests.testing.wrong_modules:LateStart"
-    code, out, err = run_longpass("check", late, "--torch", "--input-size", "3")
+    code, out, err = run(capsys, "check", late, "--torch", "--input-size", "3")
     assert code == 1
     assert "raises TypeError" in err  # it takes no arguments
-    code, out, err = run_longpass(
-        *("check", "torch.nn:GRU", "--torch", "--memory-options", "hidden_size=4", "--json")
+    code, out, err = run(
+        *(capsys, "check", "torch.nn:GRU", "--torch", "--memory-options", "hidden_size=4", "--json")
     )
     assert code == 0, err
     assert '"ok": true' in out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["classify", "sweep", "train"])
-def test_the_memory_of_the_page_trains_from_its_file(command, tmp_path):
-    """`docs/bring-your-own-memory.md` as it stands: a single file outside the project."""
+@pytest.mark.parametrize("commands", [("sweep",), ("classify", "train")], ids=" ".join)
+def test_the_memory_of_the_page_trains_from_its_file(commands, tmp_path):
+    """`docs/bring-your-own-memory.md` as it stands: a single file outside the project.
+
+    A sweep has a process of its own, because it starts workers; the others share one.
+    """
     page = (ROOT / "docs" / "bring-your-own-memory.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert code.count("\n") <= 30
     (tmp_path / "mine.py").write_text(code)
+    script = ["from longpass.cli import main", "if __name__ == '__main__':"]
+    script += [f"    main({[*COMMANDS[command].split(), '--json']!r})" for command in commands]
     done = subprocess.run(
-        [sys.executable, "-m", "longpass", *COMMANDS[command].split(), "--json"],
+        [sys.executable, "-c", "\n".join(script)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         env=default_environment(),
     )
     assert done.returncode == 0, done.stderr
-    records = [*tmp_path.rglob("records.jsonl"), *tmp_path.rglob("settings.json")]
-    told = done.stdout + "".join(path.read_text() for path in records)
-    assert "mine:Leaky" in told
-    assert '"memory_options": {"size": 8}' in told
+    for command in commands:
+        folder = tmp_path / command
+        records = [*folder.rglob("records.jsonl"), *folder.rglob("settings.json")]
+        told = "".join(path.read_text() for path in records)
+        assert "mine:Leaky" in told
+        assert '"memory_options": {"size": 8}' in told

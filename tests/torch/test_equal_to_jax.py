@@ -43,13 +43,20 @@ def run_jax(memory, x, state, starts, block_every, weights):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["double", "single"])
 @pytest.mark.parametrize(
-    ("length", "with_starts", "block_every"),
-    [(LENGTH, True, None), (LENGTH, False, 4), (LENGTH, True, 3), (1, True, None)],
+    ("dtype", "length", "with_starts", "block_every"),
+    [
+        (torch.float64, LENGTH, True, None),
+        (torch.float64, LENGTH, False, 4),
+        (torch.float64, LENGTH, True, 3),
+        (torch.float64, 1, True, None),
+        # Each of length, starts and blocks in single precision too.
+        (torch.float32, LENGTH, False, 4),
+        (torch.float32, 1, True, None),
+    ],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_outputs_states_and_gradients(name, length, with_starts, block_every, dtype):
+def test_outputs_states_and_gradients(name, dtype, length, with_starts, block_every):
     x, state, starts = sample(name, length, dtype=dtype)
     given = starts if with_starts else None
     module = build(name, dtype)
@@ -96,8 +103,12 @@ def test_initial_weights_have_the_same_distribution(name):
 def test_the_number_of_pools_for_a_horizon():
     for kind in ("Concrete", "Parallel"):
         for horizon in (1, 30, 300):
-            memory = getattr(longpass.memory, kind).for_horizon(
-                3, horizon=horizon, base=1.5, key=jax.random.key(0)
+            memory = eqx.filter_eval_shape(
+                getattr(longpass.memory, kind).for_horizon,
+                3,
+                horizon=horizon,
+                base=1.5,
+                key=jax.random.key(0),
             )
             module = getattr(longpass.torch, kind).for_horizon(3, 4, horizon=horizon, base=1.5)
             assert module.num_pools == memory.num_pools

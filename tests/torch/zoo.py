@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -46,10 +47,10 @@ def build_jax(name: str, dtype: Any = jnp.float64) -> Any:
     kind: Any = longpass.memory.Parallel if "parallel" in name else longpass.memory.Concrete
     memory = kind(INPUT, OUTPUT, **SIZES, **options, dtype=dtype, key=jax.random.key(1))
     leaves, structure = jax.tree.flatten(memory)
-    keys = jax.random.split(jax.random.key(2), len(leaves))
+    rng = np.random.default_rng(2)
     moved = [
-        leaf + 0.2 * jax.random.normal(key, leaf.shape, leaf.dtype)
-        for leaf, key in zip(leaves, keys, strict=True)
+        jnp.asarray(leaf + 0.2 * rng.standard_normal(leaf.shape), leaf.dtype)
+        for leaf in map(np.asarray, leaves)
     ]
     return jax.tree.unflatten(structure, moved)
 

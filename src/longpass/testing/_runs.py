@@ -54,6 +54,7 @@ class Subject:
         self._arrays, self._static = eqx.partition(memory, eqx.is_inexact_array)
         self._seed = seed
         self._compiled: dict[object, Callable[..., Any]] = {}
+        self._used: Any = None
 
     @property
     def tolerance(self) -> float:
@@ -62,11 +63,15 @@ class Subject:
 
     def used_state(self) -> Any:
         """A state after some inputs."""
-        xs = self.draw("used", (_USED, self.memory.input_size))
-        state = self.memory.initial_state()
-        for x in xs:
-            state, _ = self.memory.step(state, x, False)
-        return state
+        if self._used is None:
+            step = jax.jit(
+                lambda state, x: self.memory.step(state, x, False)[0], compiler_options=QUICK
+            )
+            state = self.memory.initial_state()
+            for x in self.draw("used", (_USED, self.memory.input_size)):
+                state = step(state, x)
+            self._used = state
+        return self._used
 
     def draw(self, what: str, shape: tuple[int, ...]) -> jax.Array:
         """Random numbers, which depend on `what` and the seed."""
