@@ -34,7 +34,7 @@ from longpass.streams._stream import Cursor, Stream
 from longpass.streams._tally import Tally, TrainingLimits, init_tally
 from longpass.streams._update import GroupShape, Learner
 
-# Most updates without a label that weights may lie behind, and weights that are caught up at once.
+# Most updates without a label that may be pending, and weights that are caught up at once.
 _MOST_PENDING = 256
 _TILE = 512
 
@@ -107,9 +107,10 @@ class NativeLearner:
             gradient=gradient,
             mu=mu,
             nu=nu,
+            roots=np.sqrt(nu),
             alpha=np.empty(_MOST_PENDING, self._dtype),
             beta=np.empty(_MOST_PENDING, self._dtype),
-            scratch=np.empty((2, _TILE), self._dtype),
+            totals=np.empty(_TILE, self._dtype),
             learning_rate=rate,
             epsilon=settings.epsilon,
             eager=int(eager),
@@ -128,7 +129,7 @@ class NativeLearner:
         )
         count, filters = int(moments.count[0]), self._filters[n]
         if filters is None:
-            vectors = (weights, mu, nu)
+            vectors = (weights, mu, nu, adam.roots)
             shapes = _transpose_gates(vectors, self._shapes)
             w, g = (_make_views(LSTMWeights, of, shapes) for of in (weights, gradient))
             hidden, cell = (leaf[0] for leaf in one.memory)
