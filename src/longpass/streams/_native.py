@@ -100,6 +100,22 @@ class NativeLearner:
         settings, shape = self._settings[n], self._shape
         moments = one.optimiser[0]
         weights, mu, nu = (np.asarray(of[0]) for of in (one.weights, moments.mu, moments.nu))
+        tally: Tally = one.tally
+        counts = Counts(
+            *tally._replace(curve=tally.curve[0]),
+            limit=int(limits.updates),
+            counted=int(limits.counted_sequences),
+        )
+        piece = Symbols(
+            *stream,
+            clear=shape.clear_state,
+            truncation=shape.truncation,
+            segment=-(-shape.truncation // shape.segments),
+        )
+        count, filters = int(moments.count[0]), self._filters[n]
+        vectors, shapes = (weights, mu, nu), self._shapes
+        if filters is None:
+            shapes = _transpose_gates(vectors, shapes)
         gradient = np.zeros_like(weights)
         eager = sum(map(np.prod, self._shapes[: _eager_arrays(settings)]))
         adam = Adam(
@@ -115,22 +131,7 @@ class NativeLearner:
             epsilon=settings.epsilon,
             eager=int(eager),
         )
-        tally: Tally = one.tally
-        counts = Counts(
-            *tally._replace(curve=tally.curve[0]),
-            limit=int(limits.updates),
-            counted=int(limits.counted_sequences),
-        )
-        piece = Symbols(
-            *stream,
-            clear=shape.clear_state,
-            truncation=shape.truncation,
-            segment=-(-shape.truncation // shape.segments),
-        )
-        count, filters = int(moments.count[0]), self._filters[n]
         if filters is None:
-            vectors = (weights, mu, nu, adam.roots)
-            shapes = _transpose_gates(vectors, self._shapes)
             w, g = (_make_views(LSTMWeights, of, shapes) for of in (weights, gradient))
             hidden, cell = (leaf[0] for leaf in one.memory)
             count = learn_lstm(w, g, adam, counts, piece, hidden, cell, count)

@@ -9,26 +9,37 @@ from longpass.streams._numba import compile_native
 
 
 @compile_native
-def run_gates(z, table, symbols, streams, cell_before, cell, cell_tanh, hidden):
-    """One step of a block: `z` (R, 4H), the recurrent part, is replaced by the gates."""
-    rows, size = z.shape[0], cell.shape[1]
-    half = z.dtype.type(0.5)
+def run_gates(history, table, symbols, at, streams, before, after):
+    """One step of a block: the recurrent part in `history.gates` is replaced by the gates."""
+    gates, cell_tanh, hidden, cell = history
+    rows, size = len(streams), hidden.shape[2]
+    half = gates.dtype.type(0.5)
     for r in range(rows):
-        gates, drive = z[r], table[symbols[streams[r]]]
-        enter, forget = gates[:size], gates[size : 2 * size]
-        candidate, leave = gates[2 * size : 3 * size], gates[3 * size :]
+        symbol = symbols[at, streams[r]]
         for j in range(4 * size):
-            gates[j] += drive[j]
+            gates[before, r, j] += table[symbol, j]
+    for r in range(rows):
+        for j in range(2 * size):
+            gates[before, r, j] = half * tanh(half * gates[before, r, j]) + half
+    for r in range(rows):
         for j in range(size):
-            enter[j] = half * tanh(half * enter[j]) + half
-            forget[j] = half * tanh(half * forget[j]) + half
-            candidate[j] = tanh(candidate[j])
-            leave[j] = half * tanh(half * leave[j]) + half
-        before, after, tanhs, h = cell_before[r], cell[r], cell_tanh[r], hidden[r]
+            gates[before, r, 2 * size + j] = tanh(gates[before, r, 2 * size + j])
+    for r in range(rows):
         for j in range(size):
-            after[j] = forget[j] * before[j] + enter[j] * candidate[j]
-            tanhs[j] = tanh(after[j])
-            h[j] = leave[j] * tanhs[j]
+            leave = gates[before, r, 3 * size + j]
+            gates[before, r, 3 * size + j] = half * tanh(half * leave) + half
+    for r in range(rows):
+        for j in range(size):
+            cell[after, r, j] = (
+                gates[before, r, size + j] * cell[before, r, j]
+                + gates[before, r, j] * gates[before, r, 2 * size + j]
+            )
+    for r in range(rows):
+        for j in range(size):
+            cell_tanh[before, r, j] = tanh(cell[after, r, j])
+    for r in range(rows):
+        for j in range(size):
+            hidden[after, r, j] = gates[before, r, 3 * size + j] * cell_tanh[before, r, j]
 
 
 @compile_native

@@ -86,20 +86,23 @@ class Reading(NamedTuple):
 
 
 @compile_native
-def _order_streams(slots, time, stream, last, order):
+def _order_streams(slots, time, stream, last, order, place):
     """Put the streams with the latest labels first.
 
-    Fills `last` (B,), when each stream has its last label, -1 if it has none, and `order` (B,).
+    Fills `last`, when each stream has its last label, -1 if it has none; `order`, the streams in
+    order; and `place`, where each stream is in it. All are (B,).
     """
     last[:] = -1
     for s in range(slots):
         last[stream[s]] = max(last[stream[s]], time[s])
     for b in range(len(order)):
-        place = b
-        while place > 0 and last[order[place - 1]] < last[b]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = b
+        at = b
+        while at > 0 and last[order[at - 1]] < last[b]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = b
+    for at in range(len(order)):
+        place[order[at]] = at
 
 
 @compile_native
@@ -111,6 +114,32 @@ def _add_products(g, slopes):
     for i in range(len(total)):
         total[i] += product[i]
     slopes.filled[0] = 0
+
+
+@compile_native
+def _run_steps(recurrent, piece, first, streams, table, history, labelled):
+    """Run a block of streams over a minibatch, from `history.hidden[0]` and `history.cell[0]`.
+
+    **Arguments:**
+
+    - `table`: what each symbol adds to the gates, (A, 4H).
+    - `labelled`: whether there is a label; if not, `history` is not kept.
+
+    **Returns:** where in `history` the last state is.
+    """
+    gates, _, hidden, cell = history
+    rows, after = len(streams), 0
+    for t in range(piece.truncation):
+        before = after
+        after = t + 1 if labelled else 1 - before
+        if piece.clear:
+            for r in range(rows):
+                if piece.starts[first + t, streams[r]]:
+                    hidden[before, r] = 0
+                    cell[before, r] = 0
+        np.dot(hidden[before, :rows], recurrent, gates[before, :rows])
+        run_gates(history, table, piece.symbols, first + t, streams, before, after)
+    return after
 
 
 @compile_native
@@ -129,52 +158,6 @@ def _read_state(w, g, state, label, share, s, reading):
         if not out[m] > 0:
             out_slope[m] = 0
     reverse_layer(w.hidden, state, out_slope, g.hidden, g.hidden_bias, reading.state_slopes[s])
-
-
-@compile_native
-def _run_steps(w, g, piece, first, streams, table, history, labelled, slot_of, share, reading):
-    """Run a block of streams over a minibatch, from `history.hidden[0]` and `history.cell[0]`.
-
-    It is read where labels are.
-
-    **Arguments:**
-
-    - `table`: what each symbol adds to the gates, (A, 4H).
-    - `labelled`: whether there is a label; if not, `history` is not kept.
-    - `slot_of`: numbers of the slots, (T, B), -1 where there is no label.
-    - `share`: of each label in the loss.
-
-    **Returns:** where in `history` the last state is.
-    """
-    rows, after = len(streams), 0
-    for t in range(slot_of.shape[0]):
-        before = after
-        after = t + 1 if labelled else 1 - before
-        hidden, cell = history.hidden[before, :rows], history.cell[before, :rows]
-        if piece.clear:
-            for r in range(rows):
-                if piece.starts[first + t, streams[r]]:
-                    hidden[r] = 0
-                    cell[r] = 0
-        z = history.gates[before, :rows]
-        np.dot(hidden, w.recurrent, z)
-        run_gates(
-            z,
-            table,
-            piece.symbols[first + t],
-            streams,
-            cell,
-            history.cell[after],
-            history.cell_tanh[before],
-            history.hidden[after],
-        )
-        if labelled:
-            for r in range(rows):
-                s = slot_of[t, streams[r]]
-                if s >= 0:
-                    label = piece.labels[first + t, streams[r]]
-                    _read_state(w, g, history.hidden[after, r], label, share, s, reading)
-    return after
 
 
 @compile_native
@@ -258,7 +241,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
     slot_of = np.full((T, B), -1, np.int32)
     found = np.empty((parts, B), np.int32)
     time, stream = np.empty(most, np.int32), np.empty(most, np.int32)
-    last, order = np.full(B, -1, np.int32), np.arange(B)
+    last, order, place = np.full(B, -1, np.int32), np.arange(B), np.arange(B)
     table = np.empty((A, 4 * H), dtype)
     reading = Reading(
         np.empty(most, dtype),
@@ -293,7 +276,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
         if slots > 0:
             # What labels are read with must be up to date.
             catch_up(adam, count, pending)
-            _order_streams(slots, time, stream, last, order)
+            _order_streams(slots, time, stream, last, order, place)
         share = hidden.dtype.type(1 / max(slots, 1))
         for a in range(A):
             row, weight = table[a], w.input_weight[a]
@@ -306,14 +289,17 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
                 for j in range(H):
                     history.hidden[0, r, j] = hidden[streams[r], j]
                     history.cell[0, r, j] = cell[streams[r], j]
-            end = _run_steps(
-                w, g, piece, first, streams, table, history, labelled, slot_of, share, reading
-            )
+            end = _run_steps(w.recurrent, piece, first, streams, table, history, labelled)
             for r in range(len(streams)):
                 for j in range(H):
                     hidden[streams[r], j] = history.hidden[end, r, j]
                     cell[streams[r], j] = history.cell[end, r, j]
             if labelled:
+                for s in range(slots):
+                    r, after = place[stream[s]] - begin, time[s] + 1
+                    if 0 <= r < len(streams):
+                        label = piece.labels[first + time[s], stream[s]]
+                        _read_state(w, g, history.hidden[after, r], label, share, s, reading)
                 _reverse_steps(
                     w,
                     g,
