@@ -17,10 +17,13 @@ from longpass.streams._native_results import count_results, count_update, find_s
 from longpass.streams._numba import compile_native
 
 # OpenBLAS has a faster way for products of at most so many multiplications and, if the second
-# matrix is transposed, so many numbers. No more than `_MOST_ROWS` streams are run together.
+# matrix is transposed, so many numbers.
 _SMALL_PRODUCT = 1_000_000
 _SMALL_RESULT = 1200
+# A block has this many units, so that caches hold its states, in at most and at least so many rows.
+_BLOCK_UNITS = 1024
 _MOST_ROWS = 64
+_LEAST_ROWS = 16
 
 
 class LSTMWeights(NamedTuple):
@@ -235,7 +238,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
     parts = -(-T // piece.segment)
     most = parts * B
     small = max(1, _SMALL_PRODUCT // (4 * H * H))
-    rows = min(_MOST_ROWS, small)
+    rows = min(small, _MOST_ROWS, max(_LEAST_ROWS, _BLOCK_UNITS // H))
     rows = -(-B // -(-B // rows))  # blocks of nearly one size
     dtype = hidden.dtype
     slot_of = np.full((T, B), -1, np.int32)
