@@ -4,7 +4,7 @@ In shapes: R streams of the block (rows), A symbols in the alphabet, H units. Th
 those of the gates that let in, keep, propose and let out.
 """
 
-from longpass.streams._native_layers import tanh
+from longpass.streams._native_layers import sigmoid, tanh
 from longpass.streams._numba import compile_native
 
 
@@ -13,21 +13,19 @@ def run_gates(history, table, symbols, at, streams, before, after):
     """One step of a block: the recurrent part in `history.gates` is replaced by the gates."""
     gates, cell_tanh, hidden, cell = history
     rows, size = len(streams), hidden.shape[2]
-    half = gates.dtype.type(0.5)
     for r in range(rows):
         symbol = symbols[at, streams[r]]
         for j in range(4 * size):
             gates[before, r, j] += table[symbol, j]
     for r in range(rows):
         for j in range(2 * size):
-            gates[before, r, j] = half * tanh(half * gates[before, r, j]) + half
+            gates[before, r, j] = sigmoid(gates[before, r, j])
     for r in range(rows):
         for j in range(size):
             gates[before, r, 2 * size + j] = tanh(gates[before, r, 2 * size + j])
     for r in range(rows):
         for j in range(size):
-            leave = gates[before, r, 3 * size + j]
-            gates[before, r, 3 * size + j] = half * tanh(half * leave) + half
+            gates[before, r, 3 * size + j] = sigmoid(gates[before, r, 3 * size + j])
     for r in range(rows):
         for j in range(size):
             cell[after, r, j] = (

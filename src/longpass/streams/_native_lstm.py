@@ -67,8 +67,8 @@ class Slopes(NamedTuple):
     """The hidden states before those steps, (K, H)."""
     product: Any
     """Scratch, (H, 4H)."""
-    filled: Any
-    """How many of `gates` are used, (1,)."""
+    used: Any
+    """How many of `gates` are used, and how many have been added to the gradient, (2,)."""
 
 
 class Reading(NamedTuple):
@@ -111,12 +111,16 @@ def _order_streams(slots, time, stream, last, order, place):
 @compile_native
 def _add_products(g, slopes):
     """Add to the gradient of the recurrent weights what the steps in `slopes` contribute."""
-    filled = slopes.filled[0]
-    np.dot(slopes.befores[:filled].T, slopes.gates[:filled], slopes.product)
-    total, product = g.recurrent.reshape(g.recurrent.size), slopes.product.reshape(-1)
-    for i in range(len(total)):
-        total[i] += product[i]
-    slopes.filled[0] = 0
+    filled, added = slopes.used
+    steps = slopes.befores[:filled].T, slopes.gates[:filled]
+    if added == 0:
+        np.dot(steps[0], steps[1], g.recurrent)
+    else:
+        np.dot(steps[0], steps[1], slopes.product)
+        total, product = g.recurrent.reshape(-1), slopes.product.reshape(-1)
+        for i in range(len(total)):
+            total[i] += product[i]
+    slopes.used[:] = 0, added + filled
 
 
 @compile_native
@@ -182,9 +186,9 @@ def _reverse_steps(w, g, piece, first, streams, last, history, slot_of, state_sl
             slopes.hidden[active] = 0
             slopes.cell[active] = 0
             active += 1
-        if slopes.filled[0] + active > len(slopes.gates):
+        if slopes.used[0] + active > len(slopes.gates):
             _add_products(g, slopes)
-        begin = slopes.filled[0]
+        begin = slopes.used[0]
         end = begin + active
         for r in range(active):
             s = slot_of[t, streams[r]]
@@ -206,7 +210,7 @@ def _reverse_steps(w, g, piece, first, streams, last, history, slot_of, state_sl
                 drive[j] += slope[r, j]
             for j in range(H):
                 slopes.befores[begin + r, j] = history.hidden[t, r, j]
-        slopes.filled[0] = end
+        slopes.used[0] = end
         if t > 0:
             few = max(1, _SMALL_RESULT // H)
             for r in range(0, active, few):
@@ -269,7 +273,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
         np.empty((buffered, 4 * H), dtype),
         np.empty((buffered, H), dtype),
         np.empty((H, 4 * H), dtype),
-        np.zeros(1, np.int64),
+        np.zeros(2, np.int64),
     )
     pending = 0
     for first in range(0, piece.symbols.shape[0], T):
@@ -317,6 +321,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
                 )
         if slots > 0:
             _add_products(g, slopes)
+            slopes.used[1] = 0
             # Every step puts the slope by its gates into that of one symbol.
             for a in range(A):
                 for j in range(4 * H):
