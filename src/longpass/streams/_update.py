@@ -24,11 +24,9 @@ from longpass.streams._slots import Slots, find_candidates, pack_slots
 from longpass.streams._stream import AnyArray, Cursor, Stream, StreamTask, read_stream
 from longpass.streams._tally import Tally, TrainingLimits, count_results, count_update
 
-# The least that is drawn in one call: steps of each stream, and symbols of all. Sequences are drawn
-# whole, also those of which a call needs only a part: with this many steps little is wasted. With
-# this many symbols, starting to learn from them takes little of the time.
+# Steps of each stream that are drawn in one call. Sequences are drawn whole, also those of which a
+# call needs only a part: with this many steps little is wasted.
 _STEPS_PER_DRAW = 1024
-_SYMBOLS_PER_DRAW = 32 * 1024
 
 
 class GroupHyperParams(NamedTuple):
@@ -61,8 +59,7 @@ class GroupShape:
     @property
     def steps(self) -> int:
         """Symbols of each stream that are drawn in one call: whole minibatches."""
-        steps = max(_STEPS_PER_DRAW, _SYMBOLS_PER_DRAW // self.batch_size)
-        return max(1, steps // self.truncation) * self.truncation
+        return max(1, _STEPS_PER_DRAW // self.truncation) * self.truncation
 
     @property
     def segments(self) -> int:
