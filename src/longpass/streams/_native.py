@@ -7,6 +7,8 @@ compiles draw symbols (`_native_streams.py`) and learn from them (`_native_py`).
 
 import functools
 import importlib
+import itertools
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -29,12 +31,13 @@ from longpass.streams._native_streams import (
 )
 from longpass.streams._native_weights import draw_native_weights
 from longpass.streams._network import network_shape, rateless_shape
+from longpass.streams._numba import compile_native
 from longpass.streams._settings import StreamSettings
 from longpass.streams._stream import Cursor, Stream
 from longpass.streams._tally import Tally, TrainingLimits, init_tally
 from longpass.streams._update import GroupShape, Learner
 
-# Most updates without a label that weights may lie behind, and weights that are caught up at once.
+# Most updates without a label that may be pending, and weights that are caught up at once.
 _MOST_PENDING = 256
 _TILE = 512
 
@@ -100,20 +103,6 @@ class NativeLearner:
         settings, shape = self._settings[n], self._shape
         moments = one.optimiser[0]
         weights, mu, nu = (np.asarray(of[0]) for of in (one.weights, moments.mu, moments.nu))
-        gradient = np.zeros_like(weights)
-        eager = sum(map(np.prod, self._shapes[: _eager_arrays(settings)]))
-        adam = Adam(
-            weights=weights,
-            gradient=gradient,
-            mu=mu,
-            nu=nu,
-            alpha=np.empty(_MOST_PENDING, self._dtype),
-            beta=np.empty(_MOST_PENDING, self._dtype),
-            scratch=np.empty((2, _TILE), self._dtype),
-            learning_rate=rate,
-            epsilon=settings.epsilon,
-            eager=int(eager),
-        )
         tally: Tally = one.tally
         counts = Counts(
             *tally._replace(curve=tally.curve[0]),
@@ -127,9 +116,25 @@ class NativeLearner:
             segment=-(-shape.truncation // shape.segments),
         )
         count, filters = int(moments.count[0]), self._filters[n]
+        vectors, shapes = (weights, mu, nu), self._shapes
         if filters is None:
-            vectors = (weights, mu, nu)
-            shapes = _transpose_gates(vectors, self._shapes)
+            shapes = _transpose_gates(vectors, shapes)
+        gradient = np.zeros_like(weights)
+        eager = sum(map(math.prod, self._shapes[: _eager_arrays(settings)]))
+        adam = Adam(
+            weights=weights,
+            gradient=gradient,
+            mu=mu,
+            nu=nu,
+            roots=np.sqrt(nu),
+            alpha=np.empty(_MOST_PENDING, self._dtype),
+            beta=np.empty(_MOST_PENDING, self._dtype),
+            totals=np.empty(_TILE, self._dtype),
+            learning_rate=rate,
+            epsilon=settings.epsilon,
+            eager=eager,
+        )
+        if filters is None:
             w, g = (_make_views(LSTMWeights, of, shapes) for of in (weights, gradient))
             hidden, cell = (leaf[0] for leaf in one.memory)
             count = learn_lstm(w, g, adam, counts, piece, hidden, cell, count)
@@ -165,9 +170,12 @@ def _eager_arrays(settings: StreamSettings) -> int:
 
 def _make_views(cls: type[Views], vector: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Views:
     """The arrays of a network as views of a vector; arrays that it does not have are empty."""
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-    parts = np.split(vector, ends[:-1])
-    arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    ends = list(itertools.accumulate(map(math.prod, shapes)))
+    begins = [0, *ends[:-1]]
+    arrays = [
+        vector[begin:end].reshape(shape)
+        for begin, end, shape in zip(begins, ends, shapes, strict=True)
+    ]
     if cls is PoolWeights and len(arrays) == len(cls._fields) - 2:
         arrays = [vector[:0].reshape(0, 0), vector[:0], *arrays]
     return cls(*arrays)
@@ -181,6 +189,18 @@ def _transpose_gates(
     for rows, columns in shapes[:2]:
         end = begin + rows * columns
         for vector in vectors:
-            vector[begin:end] = vector[begin:end].reshape(rows, columns).T.ravel()
+            array = vector[begin:end]
+            _transpose(array.reshape(rows, columns).copy(), array.reshape(columns, rows))
         begin = end
     return [shapes[0][::-1], shapes[1][::-1], *shapes[2:]]
+
+
+@compile_native
+def _transpose(array, transposed):
+    """Transpose a matrix, in strips of as many rows as a line of a cache holds numbers."""
+    rows, columns = array.shape
+    for begin in range(0, rows, 16):
+        end = min(begin + 16, rows)
+        for j in range(columns):
+            for i in range(begin, end):
+                transposed[j, i] = array[i, j]

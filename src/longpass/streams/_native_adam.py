@@ -1,4 +1,9 @@
-"""Adam in native code, with weights that wait while their gradient is 0."""
+"""Adam in native code.
+
+Most small minibatches have no label, so no gradient: both moments then only decay, by the same
+factors for all weights. They are left as they are until the next label, `pending` updates later,
+and so are weights that only labels need.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -18,12 +23,16 @@ class Adam(NamedTuple):
 
     weights: Any
     gradient: Any
+    """0 between updates."""
     mu: Any
     nu: Any
+    roots: Any
+    """Square roots of `nu`."""
     alpha: Any
-    """Scratch, as long as the most updates that are caught up at once."""
+    """Scratch, as long as the most updates that may be pending."""
     beta: Any
-    scratch: Any
+    totals: Any
+    """Scratch, as long as the weights that are caught up at once."""
     learning_rate: float
     epsilon: float
     eager: int
@@ -31,98 +40,90 @@ class Adam(NamedTuple):
 
 
 @compile_native
-def _corrections(count):
-    """1 - B1^count and 1 - B2^count."""
-    return 1 - B1**count, 1 - B2**count
+def _scale_update(adam, count, decays):
+    """How much of the moments to use in update `count`, if they have yet to decay `decays` times.
+
+    **Returns:** (alpha, beta): the update takes alpha m / (beta sqrt(v) + epsilon) off a weight.
+    """
+    alpha = adam.learning_rate * B1**decays / (1 - B1**count)
+    beta = math.sqrt(B2**decays / (1 - B2**count))
+    return adam.weights.dtype.type(alpha), adam.weights.dtype.type(beta)
 
 
 @compile_native
-def _step_weights(adam, low, high, count, learned):
-    """Update number `count` of Adam of the weights from `low` to `high`.
-
-    The gradient is taken to be 0 if not `learned`.
-    """
-    weights, gradient = adam.weights[low:high], adam.gradient[low:high]
-    mu, nu = adam.mu[low:high], adam.nu[low:high]
+def _step_weights(adam, end, count, decays):
+    """Update `count` of the weights before `end`, by moments that have yet to decay."""
+    weights, mu, roots = adam.weights[:end], adam.mu[:end], adam.roots[:end]
+    alpha, beta = _scale_update(adam, count, decays)
     epsilon = weights.dtype.type(adam.epsilon)
-    first, second = _corrections(count)
-    scale = weights.dtype.type(adam.learning_rate / first)
-    root = weights.dtype.type(1 / math.sqrt(second))
-    b1, b2 = weights.dtype.type(B1), weights.dtype.type(B2)
-    rest1, rest2 = weights.dtype.type(1 - B1), weights.dtype.type(1 - B2)
-    tiny, tiny_square = weights.dtype.type(TINY), weights.dtype.type(_TINY_SQUARE)
-    zero = weights.dtype.type(0)
-    if learned:
-        for i in range(len(weights)):
-            m = b1 * mu[i] + rest1 * gradient[i]
-            v = b2 * nu[i] + rest2 * (gradient[i] * gradient[i])
-            m = zero if abs(m) < tiny else m
-            v = zero if v < tiny_square else v
-            mu[i] = m
-            nu[i] = v
-            weights[i] -= scale * m / (np.sqrt(v) * root + epsilon)
-    else:
-        for i in range(len(weights)):
-            m = b1 * mu[i]
-            v = b2 * nu[i]
-            m = zero if abs(m) < tiny else m
-            v = zero if v < tiny_square else v
-            mu[i] = m
-            nu[i] = v
-            weights[i] -= scale * m / (np.sqrt(v) * root + epsilon)
+    for i in range(end):
+        weights[i] -= alpha * mu[i] / (roots[i] * beta + epsilon)
+
+
+@compile_native
+def _settle_moments(adam, decays):
+    """Let the moments decay, and move the gradient into them."""
+    gradient, mu, nu, roots = adam.gradient, adam.mu, adam.nu, adam.roots
+    keep1, keep2 = mu.dtype.type(B1**decays), mu.dtype.type(B2**decays)
+    rest1, rest2 = mu.dtype.type(1 - B1), mu.dtype.type(1 - B2)
+    tiny, tiny_square = mu.dtype.type(TINY), mu.dtype.type(_TINY_SQUARE)
+    zero = mu.dtype.type(0)
+    for i in range(len(mu)):
+        m = keep1 * mu[i] + rest1 * gradient[i]
+        v = keep2 * nu[i] + rest2 * (gradient[i] * gradient[i])
+        m = zero if abs(m) < tiny else m
+        v = zero if v < tiny_square else v
+        mu[i] = m
+        nu[i] = v
+        roots[i] = np.sqrt(v)
+        gradient[i] = zero
 
 
 @compile_native
 def catch_up(adam, count, pending):
-    """Make up for `pending` updates of the lazy weights with a gradient of 0, after `count`.
-
-    In them both moments only decay, so the j-th changes a weight by
-    lr m B1^j / (1 - B1^(count + j)) / (sqrt(v B2^j / (1 - B2^(count + j))) + epsilon):
-    the square root is taken once for all.
-    """
+    """Make up for `pending` updates of the lazy weights, of `count` in all. Moments stay."""
     if pending == 0:
         return
-    weights, mu, nu = adam.weights, adam.mu, adam.nu
-    epsilon = weights.dtype.type(adam.epsilon)
     for j in range(pending):
-        first, second = _corrections(count + j + 1)
-        adam.alpha[j] = adam.learning_rate * B1 ** (j + 1) / first
-        adam.beta[j] = math.sqrt(B2 ** (j + 1) / second)
-    keep1, keep2 = weights.dtype.type(B1**pending), weights.dtype.type(B2**pending)
-    tiny, tiny_square = weights.dtype.type(TINY), weights.dtype.type(_TINY_SQUARE)
-    zero = weights.dtype.type(0)
-    for begin in range(adam.eager, len(weights), adam.scratch.shape[1]):
-        end = min(begin + adam.scratch.shape[1], len(weights))
-        ws, ms, vs = weights[begin:end], mu[begin:end], nu[begin:end]
-        roots, totals = adam.scratch[0, : end - begin], adam.scratch[1, : end - begin]
-        for i in range(len(ws)):
-            roots[i] = np.sqrt(vs[i])
-            totals[i] = zero
+        adam.alpha[j], adam.beta[j] = _scale_update(adam, count - pending + j + 1, j + 1)
+    epsilon = adam.weights.dtype.type(adam.epsilon)
+    for begin in range(adam.eager, len(adam.weights), len(adam.totals)):
+        end = min(begin + len(adam.totals), len(adam.weights))
+        weights, mu, roots = adam.weights[begin:end], adam.mu[begin:end], adam.roots[begin:end]
+        totals = adam.totals[: end - begin]
+        totals[:] = 0
         for j in range(pending):
             alpha, beta = adam.alpha[j], adam.beta[j]
-            for i in range(len(ws)):
+            for i in range(len(totals)):
                 totals[i] += alpha / (roots[i] * beta + epsilon)
-        for i in range(len(ws)):
-            m, v = ms[i], vs[i]
-            ws[i] -= m * totals[i]
-            m, v = keep1 * m, keep2 * v
-            ms[i] = zero if abs(m) < tiny else m
-            vs[i] = zero if v < tiny_square else v
+        for i in range(len(totals)):
+            weights[i] -= mu[i] * totals[i]
+
+
+@compile_native
+def finish_updates(adam, count, pending):
+    """Bring everything up to date, `pending` updates without a label after the last."""
+    catch_up(adam, count, pending)
+    if pending > 0:
+        _settle_moments(adam, pending)
 
 
 @compile_native
 def update_weights(adam, count, pending, learned):
     """Update number `count` of the weights.
 
-    Those that only labels need are left alone if there was no label (not `learned`).
+    Those that only labels need are left alone if there was no label (not `learned`). If there was,
+    they have been caught up.
 
-    **Returns:** how many updates they are now behind; before, they were `pending` behind.
+    **Returns:** how many updates are now pending; before, `pending` were.
     """
+    pending += 1
     if learned:
-        _step_weights(adam, 0, len(adam.weights), count, True)
+        _settle_moments(adam, pending)
+        _step_weights(adam, len(adam.weights), count, 0)
         return 0
-    _step_weights(adam, 0, adam.eager, count, False)
-    if pending + 1 < len(adam.alpha):
-        return pending + 1
-    catch_up(adam, count - pending - 1, pending + 1)
+    _step_weights(adam, adam.eager, count, pending)
+    if pending < len(adam.alpha):
+        return pending
+    finish_updates(adam, count, pending)
     return 0

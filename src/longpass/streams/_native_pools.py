@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from longpass.streams._native_adam import TINY, catch_up, update_weights
+from longpass.streams._native_adam import TINY, catch_up, finish_updates, update_weights
 from longpass.streams._native_layers import apply_layer, relu, reverse_layer
 from longpass.streams._native_results import count_results, count_update, find_slots, judge
 from longpass.streams._numba import compile_native
@@ -239,12 +239,10 @@ def learn_pools(w, g, adam, counts, piece, filters, state, count):
         slots = find_slots(piece, first, slot_of, found, time, stream)
         if slots > 0:
             # What labels are read with must be up to date.
-            catch_up(adam, count - pending, pending)
-            pending = 0
+            catch_up(adam, count, pending)
         _write_symbols(w, inputs, written)
         _run_pools(piece, first, filters, state, written, drive, slot_of, contents)
         if slots > 0:
-            adam.gradient[:] = 0
             input_slope[:] = 0
             written_slope[:] = 0
             share = state.dtype.type(1 / slots)
@@ -282,5 +280,5 @@ def learn_pools(w, g, adam, counts, piece, filters, state, count):
         count += 1
         pending = update_weights(adam, count, pending, slots > 0)
         count_update(counts)
-    catch_up(adam, count - pending, pending)
+    finish_updates(adam, count, pending)
     return count
