@@ -1,10 +1,10 @@
 """Files that are complete or not there, whoever else writes them at the same time."""
 
 import contextlib
-import io
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 try:
     import fcntl
@@ -12,7 +12,7 @@ except ImportError:  # Windows has no flock: two processes should not write one 
     fcntl = None
 
 
-def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], object]) -> None:
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a file that gets the name `path` only once it is complete and on the disk.
 
     Whatever goes wrong (a full disk, a kill), a file that was there before stays. What a kill
@@ -37,7 +37,7 @@ def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], object]) -
 
 
 @contextlib.contextmanager
-def _open_alone(part: Path) -> Iterator[io.BufferedIOBase]:
+def _open_alone(part: Path) -> Iterator[IO[bytes]]:
     """Open an empty file that no other process writes to."""
     while True:
         # Not emptied yet: another process may be writing it.
@@ -50,14 +50,14 @@ def _open_alone(part: Path) -> Iterator[io.BufferedIOBase]:
             return
 
 
-def _lock(file: io.BufferedIOBase) -> None:
+def _lock(file: IO[bytes]) -> None:
     """Wait until no other process holds a file. The lock ends when it is closed."""
     if fcntl is not None:
         with contextlib.suppress(OSError):  # not every file system has locks
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def _has_name(file: io.BufferedIOBase, path: Path) -> bool:
+def _has_name(file: IO[bytes], path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

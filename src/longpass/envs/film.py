@@ -1,8 +1,8 @@
 """Episodes as animated pictures."""
 
 import dataclasses
-import io
 from pathlib import Path
+from typing import IO
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +72,7 @@ def write_film(
     duration = max(2, round(100 / fps)) * 10
     times = {"duration": duration, "loop": 0}
 
-    def save(file: io.BufferedIOBase) -> None:
+    def save(file: IO[bytes]) -> None:
         more = {"save_all": True, "append_images": pictures[1:], "optimize": False}
         pictures[0].save(file, "GIF", **more, **times)
 

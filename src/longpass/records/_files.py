@@ -48,7 +48,17 @@ def read_json(path: Path, what: str) -> JsonObject:
 
 def read_bytes(path: Path, most: int) -> bytes:
     """The content of a file. ValueError if it has more than `most` bytes, before it is read."""
-    size = path.stat().st_size
+    check_size(path.stat().st_size, most)
+    return path.read_bytes()
+
+
+def check_size(size: int, most: int) -> None:
+    """ValueError if a file is larger than any that we write.
+
+    **Arguments:**
+
+    - `size`: its bytes.
+    - `most`: those of the largest file.
+    """
     if size > most:
         raise ValueError(f"it has {size} bytes: it must have at most {most}")
-    return path.read_bytes()
