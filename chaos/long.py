@@ -12,7 +12,7 @@ from pathlib import Path
 
 from chaos._commands import COMMANDS
 from chaos._made_up import Numbers, square
-from chaos._processes import Victim, preload
+from chaos._processes import Victim, descendants, preload
 from chaos._rows import Row
 
 RUNS = 2000
@@ -85,7 +85,7 @@ def _row(fault: str, first: dict[str, int], last: dict[str, int], note: str, who
 def _measure_family() -> dict[str, int]:
     """This process and those that it started."""
     driver = _measure(os.getpid())
-    workers = [_measure(pid) for pid in _children(os.getpid())]
+    workers = [_measure(pid) for pid in descendants(os.getpid())]
     total = {f"workers' {name}": sum(one[name] for one in workers) for name in driver}
     return {f"driver's {name}": value for name, value in driver.items()} | total
 
@@ -99,15 +99,3 @@ def _measure(pid: int) -> dict[str, int]:
         "threads": len(list((folder / "task").iterdir())),
         "maps": (folder / "maps").read_text().count("\n"),
     }
-
-
-def _children(parent: int) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(words[1]) == parent and words[0] != "Z":
-            found.append(int(path.name))
-    return found

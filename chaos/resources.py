@@ -52,7 +52,7 @@ def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -
         needed = _bytes_in(scratch / f"{name}-twin")
         rows.append(tries.row("no room on the disk", _full_disks(tries, needed, mounting)))
         rows.append(tries.row("no file descriptors", _few_descriptors(tries)))
-        if mounting:
+        if mounting and COMMANDS[name].begun is not None:
             rows.append(tries.row("folder made read-only", [_read_only(tries)]))
         if name in ("sweep", "pbt"):
             rows.append(tries.row("no memory in a worker", [_little_memory(tries)]))
@@ -166,8 +166,8 @@ def _read_only(tries: Tries) -> str | None:
     """Mount the folder, read-only, on top of itself once the run has written to it."""
     out = tries.new_folder()
     victim = tries.start(out)
-    records = "members/*/records.jsonl" if tries.command.name == "pbt" else "*.json*"
-    while victim.status() is None and not list(out.glob(records)):
+    begun = tries.command.begun or "*"
+    while victim.status() is None and not list(out.glob(begun)):
         time.sleep(0.005)
     _mount("--bind", str(out), str(out))
     try:

@@ -16,12 +16,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from chaos._commands import COMMANDS
+from chaos._commands import BY_JAX, COMMANDS, EVALUATE, FIGURE, FILM
 from chaos._folders import list_incomplete, name_difference, read_folder
 from chaos._processes import Victim, preload
 from chaos._rows import Row
 from longpass._signals import STOPPED
 
+OTHERS = {
+    "classify --learner jax": BY_JAX,
+    "evaluate": EVALUATE,
+    "film": FILM,
+    "figure": FIGURE,
+}
 SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP}
 Prepare = Callable[[signal.Signals, Path], None]
 """Called in the command's process with the signal to send and the file to note the time in."""
@@ -54,9 +60,7 @@ def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -
 
 
 def _words(name: str, out: Path) -> list[str]:
-    if name == "figure":
-        return ["figure", "impulse", "--out", str(out)]
-    return COMMANDS[name].words(out)
+    return {**COMMANDS, **OTHERS}[name].words(out)
 
 
 def _make_twin(name: str, scratch: Path) -> dict[str, Any]:
@@ -189,9 +193,33 @@ def _while_compiling(kind: signal.Signals, noted: Path) -> None:
     import jax
 
     from longpass.agents import AgentTraining
+    from longpass.streams import StreamTraining
 
     jax.config.update("jax_enable_compilation_cache", False)
-    _before(AgentTraining, "advance", lambda: _send_after(0.5, kind, noted))
+    for training, name in ((AgentTraining, "advance"), (StreamTraining, "learn_block")):
+        _before(training, name, lambda: _send_after(0.5, kind, noted))
+
+
+def _while_playing(kind: signal.Signals, noted: Path) -> None:
+    import longpass.agents
+
+    _before(longpass.agents, "measure_returns", lambda: _send_after(0.5, kind, noted))
+
+
+def _while_drawing_a_film(kind: signal.Signals, noted: Path) -> None:
+    from PIL import Image
+
+    _before(Image.Image, "quantize", lambda: _send_after(0.05, kind, noted), count=10)
+
+
+def _while_reading_records(kind: signal.Signals, noted: Path) -> None:
+    import longpass.report
+
+    _before(longpass.report, "write_report", lambda: _send_after(0.05, kind, noted))
+
+
+def _while_writing_a_file(kind: signal.Signals, noted: Path) -> None:
+    _before(os, "fsync", lambda: _send(kind, noted))
 
 
 def _after_the_first_update(kind: signal.Signals, noted: Path) -> None:
@@ -249,5 +277,11 @@ PHASES: dict[tuple[str, str], Prepare] = {
     ("sweep", "recording"): _while_recording,
     ("pbt", "workers start"): _while_workers_start,
     ("pbt", "recording"): _while_recording,
+    ("classify --learner jax", "compiling"): _while_compiling,
+    ("evaluate", "compiling"): _while_playing,
+    ("film", "drawing"): _while_drawing_a_film,
+    ("film", "writing"): _while_writing_a_file,
     ("figure", "drawing"): _while_drawing,
+    ("report", "reading records"): _while_reading_records,
+    ("report", "writing"): _while_writing_a_file,
 }
