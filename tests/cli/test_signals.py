@@ -59,6 +59,24 @@ def caught(pid, kind):
     return int(line.split()[1], 16) & 1 << (kind - 1)
 
 
+def test_tests_in_the_background_send_interrupts_that_arrive():
+    """A shell lets what it starts in the background ignore Ctrl-C, and so would all commands that
+    the tests start and interrupt: see conftest.py."""
+    child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    parent = (
+        f"import tests.conftest, subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])"
+    )
+    shell = ["sh", "-c", 'trap "" INT; exec "$0" -c "$1"', sys.executable]
+    for code, ignored in ((parent, "False"), (child, "True")):
+        done = subprocess.run(
+            [*shell, code],
+            cwd=Path(__file__).parent.parent.parent,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.strip() == ignored, done.stderr
+
+
 def test_an_interrupt_after_the_work_is_done_changes_nothing():
     """While Python shuts down, its handlers are gone: the signal would end the process."""
     code = """
