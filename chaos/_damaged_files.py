@@ -196,6 +196,14 @@ def _read_agent(folder: Path) -> Any:
     return [leaf.shape for leaf in jax.tree.leaves(agent.network)]
 
 
+def _make_agent_run(folder: Path) -> Path:
+    """The records of an agent that was trained."""
+    recorded = ROOT / "results" / "agents" / "lstm-onset" / "t-maze-70-seed0"
+    for name in (records.SETTINGS, records.RECORDS):
+        (folder / name).write_bytes((recorded / name).read_bytes())
+    return folder / records.RECORDS
+
+
 def _make_lock(folder: Path) -> Path:
     _make_records(folder)
     path = folder / records.LOCK
@@ -230,6 +238,7 @@ TARGETS = (
     Target("weights (safetensors)", _make_weights, _read_weights),
     Target("an agent that comes with longpass", _make_agent, _read_agent),
     Target("records.jsonl, for the report", _make_records, _read_for_report),
+    Target("records.jsonl of an agent, for the report", _make_agent_run, _read_for_report),
     Target("plan.json, for the report", _make_plan, _read_for_report),
     Target("population.json, for the report", _make_population_json, _read_for_report),
     Target("lock, for the report", _make_lock, _read_for_report),
