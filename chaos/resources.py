@@ -169,12 +169,16 @@ def _read_only(tries: Tries) -> str | None:
     begun = tries.command.begun or "*"
     while victim.status() is None and not list(out.glob(begun)):
         time.sleep(0.005)
-    _mount("--bind", str(out), str(out))
-    try:
-        _mount("-o", "remount,bind,ro", str(out))
+    # A mount cannot be made read-only while anybody writes to it: it is made elsewhere first.
+    side = out.with_suffix(".side")
+    side.mkdir()
+    _mount("--bind", str(out), str(side))
+    with contextlib.ExitStack() as mounted:
+        mounted.callback(_unmount, side)
+        _mount("-o", "remount,bind,ro", str(side))
+        _mount("--bind", str(side), str(out))
+        mounted.callback(_unmount, out)
         problem = tries.judge(victim, may_finish=True)
-    finally:
-        subprocess.run(["umount", str(out)], check=True)
     return problem or tries.resume(out)
 
 
@@ -198,13 +202,18 @@ def _mounted(kind: str, place: Path, options: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        _unmount(place)
 
 
 def _mount(*words: str) -> None:
     if os.geteuid() != 0 or shutil.which("mount") is None:
         raise PermissionError("mounting needs root")
     subprocess.run(["mount", *words], check=True, capture_output=True)
+
+
+def _unmount(place: Path) -> None:
+    # Also if a process that has not ended yet is in it.
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def _bytes_in(folder: Path) -> int:

@@ -41,11 +41,11 @@ def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -
     - `seconds`: no new row is begun after this time.
     - `seed`: of the moments while importing.
     - `scratch`: a folder for the runs.
-    - `names`: of the commands; none: all.
+    - `names`: of the commands, or "import"; none: all.
     """
     preload()
     until = time.monotonic() + seconds
-    rows = [] if names else [_interrupt_imports(seed)]
+    rows = [_interrupt_imports(seed, scratch / "import")] if not names or "import" in names else []
     twins: dict[str, dict[str, Any]] = {}
     for (name, phase), prepare in PHASES.items():
         if names and name not in names:
@@ -113,16 +113,18 @@ def _judge(status: int, text: str, sent: bool) -> str | None:
     return None if "stopp" in text else "not a word"
 
 
-def _interrupt_imports(seed: int) -> Row:
+def _interrupt_imports(seed: int, scratch: Path) -> Row:
     """Signals while processes of their own start and import."""
     rng, wrong, seconds = random.Random(seed), [], []
     tries = [(label, words) for label in SIGNALS for words in IMPORTING for _ in range(2)]
+    scratch.mkdir(parents=True)
     for label, words in tries:
         process = subprocess.Popen(
             [sys.executable, "-m", "longpass", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            cwd=scratch,
         )
         _await_handler(process.pid)
         time.sleep(rng.uniform(0.0, 2.0))
@@ -138,11 +140,12 @@ def _interrupt_imports(seed: int) -> Row:
     return Row(fault, len(tries), len(tries) - lost, lost, cost, "; ".join(wrong)[:200])
 
 
+# None of them is done before the signal comes.
 IMPORTING = (
     ["classify", "--symbols", "4e7"],
-    ["train", "t-maze", "--help"],
-    ["evaluate", "nowhere"],
-    ["film", "t-maze", "--help"],
+    ["train", "t-maze", "--resume", "--out", "agent"],
+    ["evaluate", "pretrained:t-maze-chain"],
+    ["film", "cued-catch", "--out", "film.gif"],
 )
 
 
