@@ -27,7 +27,7 @@ with hold_folder(Path(sys.argv[1])):
     time.sleep(600)
 """
 STUDY = ["study", "search", "--runs", "1", "--tasks", "t-maze", "--steps", "1000"]
-BENCHMARK = ["benchmark", "--memory", "gru", "--runs", "1", "--symbols", "1000"]
+BENCHMARK = ["benchmark", "--memory", "gru", "--runs", "1", "--symbols", "100000"]
 WRITING = {
     "report": COMMANDS["report"],
     "figure": FIGURE,
@@ -35,7 +35,7 @@ WRITING = {
 }
 
 
-def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
+def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -> list[Row]:
     """One row per command.
 
     **Arguments:**
@@ -43,11 +43,12 @@ def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
     - `seconds`: no new command is tried after this time.
     - `seed`: nothing is drawn here.
     - `scratch`: a folder for the runs.
+    - `names`: of the commands; none: all.
     """
     preload()
     until = time.monotonic() + seconds
     rows = []
-    for name in (*HOLDING, "study", "benchmark", "reproduce", *WRITING):
+    for name in names or (*HOLDING, "study", "benchmark", "reproduce", *WRITING):
         if time.monotonic() > until:
             sys.stderr.write(f"locks: no time was left for {name}\n")
             continue

@@ -87,6 +87,9 @@ def sb3_table() -> str:
     return "\n".join(rows)
 
 
+_PARTS = ("kills", "signals", "locks", "resources", "cluster", "long", "fuzz", "damage")
+
+
 def reliability_table() -> str:
     """What the harness measured last of each fault."""
     lines: dict[str, Line] = {}
@@ -102,7 +105,7 @@ def reliability_table() -> str:
         "| fault | tries | survived | lost | seconds | what else | made by |",
         "|---|---:|---:|---:|---:|---|---|",
     ]
-    for line in lines.values():
+    for line in sorted(lines.values(), key=lambda line: _PARTS.index(line["part"])):
         cost = "" if line["seconds"] is None else f"{line['seconds']:.1f}"
         counts = " | ".join(str(line[name]) for name in ("tries", "survived", "lost"))
         made = f"`{line['part']}`, {line['commit']}, {line['date']}"
