@@ -143,7 +143,9 @@ def _kill_one_run(
     log = out.with_suffix(".log")
     for _ in range(min(KILLS_PER_RUN, goal - tally.kills)):
         victim = Victim(command.words(out), log)
-        at = _await_moment(victim, out, rng, duration)
+        # A command that writes one file has begun to write it after the first change.
+        writes = rng.randrange(1, 6) if command.begun else 1
+        at = _await_moment(victim, out, rng, duration, writes)
         if victim.status() is not None:
             break
         workers = killed.workers(victim)
@@ -185,14 +187,15 @@ def _kill(pid: int) -> None:
         return
 
 
-def _await_moment(victim: Victim, out: Path, rng: random.Random, duration: float) -> float:
+def _await_moment(
+    victim: Victim, out: Path, rng: random.Random, duration: float, writes: int
+) -> float:
     """Wait until the moment of the kill, or until the command has ended: seconds since it began."""
     if rng.random() < 0.5:
         until = victim.began + rng.uniform(0.0, duration)
         while time.monotonic() < until and victim.status() is None:
             time.sleep(0.001)
     else:
-        writes = rng.randrange(1, 6)
         before = _stamp(out)
         while writes and victim.status() is None:
             now = _stamp(out)
