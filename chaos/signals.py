@@ -130,7 +130,11 @@ def _interrupt_imports(seed: int, scratch: Path) -> Row:
         time.sleep(rng.uniform(0.0, 2.0))
         sent = time.monotonic()
         process.send_signal(SIGNALS[label])
-        text = process.communicate(timeout=60)[0]
+        try:
+            text = process.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text = f"a minute later it still runs\n{process.communicate()[0]}"
         seconds.append(time.monotonic() - sent)
         if problem := _judge(process.returncode, text, sent=True):
             wrong.append(f"{label}, {words[0]}: {problem}")
