@@ -21,9 +21,12 @@ _WORKER = b"ray::RayJobWorker"
 
 
 class SharedCluster:
-    """A cluster as long as the context lasts, and the workers that commands have on it."""
+    """A cluster until the context ends, and the workers that commands have on it.
 
-    def __enter__(self) -> "SharedCluster":
+    RuntimeError if Ray does not start.
+    """
+
+    def __init__(self) -> None:
         # Short, because sockets lie below it.
         self._folder = tempfile.TemporaryDirectory(prefix="lpr-", ignore_cleanup_errors=True)
         setting = {
@@ -45,7 +48,10 @@ class SharedCluster:
         assert self._server.stdout is not None
         self.address = self._server.stdout.readline().strip()
         if not self.address:
+            self.__exit__()
             raise RuntimeError("Ray did not start")
+
+    def __enter__(self) -> "SharedCluster":
         return self
 
     def __exit__(self, *_: object) -> None:

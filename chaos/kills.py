@@ -72,10 +72,15 @@ def _kill_named(name: str, seconds: float, seed: int, scratch: Path, goal: int) 
         return kill_watch(seconds, seed, scratch, goal)
     if name not in OVER_RAY:
         return kill_command(Killed(COMMANDS[name], f"`{name}`"), seconds, seed, scratch, goal)
-    with SharedCluster() as cluster:
+    label = f"`{OVER_RAY[name]}` on Ray"
+    try:
+        cluster = SharedCluster()
+    except RuntimeError as error:
+        sys.stderr.write(f"{label}: SKIPPED, {error}\n")
+        return Row(f"kill -9 of {label}", 0, 0, 0, None, f"skipped: {error}")
+    with cluster:
         command = COMMANDS[OVER_RAY[name]].over_ray(cluster.address)
-        killed = Killed(command, f"`{command.name}` on Ray", cluster)
-        return kill_command(killed, seconds, seed, scratch, goal)
+        return kill_command(Killed(command, label, cluster), seconds, seed, scratch, goal)
 
 
 @dataclasses.dataclass(frozen=True)
