@@ -257,7 +257,7 @@ def _in_the_held_out_pass(kind: signal.Signals, noted: Path) -> None:
 def _while_workers_start(kind: signal.Signals, noted: Path) -> None:
     from longpass.jobs import Scheduler
 
-    _before(Scheduler, "next_progress", lambda: _send_after(0.3, kind, noted))
+    _before(Scheduler, "run", lambda: _send_after(0.3, kind, noted))
 
 
 def _while_recording(kind: signal.Signals, noted: Path) -> None:
