@@ -75,7 +75,7 @@ def _make_up_sweep(out: Path, runs: int) -> Row:
             first = _measure_family(os.getpid())
         if done == runs - 2 and not last:
             last = _measure_family(os.getpid())
-    squares = sorted(line["square"] for line in sweep.results())
+    squares = sorted(line["square"] for line in sweep.records.read())
     whole = squares == [number**2 for number in range(runs)]
     note = f"{time.monotonic() - began:.0f} s; all runs recorded once: {whole}"
     return _row(f"a sweep of {runs:,} runs, made up", first, last, note, whole)

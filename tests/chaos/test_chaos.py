@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from chaos import __main__ as harness
+from chaos import long
 from chaos._folders import list_incomplete, name_difference, read_folder
 from longpass.records import Records
 from tests.helpers import default_environment
@@ -34,6 +35,12 @@ def test_a_few_kills_lose_nothing():
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert (row["tries"], row["survived"], row["lost"]) == (4, 4, 0), done.stderr
+
+
+@pytest.mark.slow
+def test_a_long_sweep_has_every_run_once(tmp_path):
+    row = long._make_up_sweep(tmp_path / "sweep", 20)
+    assert "all runs recorded once: True" in row.note
 
 
 def test_unknown_parts_are_refused():
