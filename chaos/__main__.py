@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -30,6 +31,10 @@ def main() -> None:
     """Run the parts that were asked for, one after the other, and show their rows."""
     # One thread per process: commands are forks of this one, and a fork takes no threads along.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # In the background (`nohup make chaos &`) commands would inherit that signals are ignored.
+    for kind in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(kind) is signal.SIG_IGN:
+            signal.signal(kind, lambda *_: None)
     args = _parse()
     rows = []
     scratch = Path(tempfile.mkdtemp(prefix="chaos-"))

@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import os
+import platform
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,7 @@ import jax
 import numpy as np
 
 import longpass.memory
-from longpass import agents, envs, records, streams
+from longpass import agents, envs, records, report, streams
 from longpass.agents import PopulationPlan, RoundResult
 
 ROOT = Path(__file__).parent.parent
@@ -177,6 +179,52 @@ def _read_weights(folder: Path) -> Any:
     return [leaf.shape for leaf in jax.tree.leaves(memory)]
 
 
+@functools.cache
+def _agent() -> bytes:
+    return (Path(agents.__file__).parent / "pretrained" / "t-maze-chain.safetensors").read_bytes()
+
+
+def _make_agent(folder: Path) -> Path:
+    """An agent that comes with longpass. `longpass export` writes such files too."""
+    path = folder / "agent.safetensors"
+    path.write_bytes(_agent())
+    return path
+
+
+def _read_agent(folder: Path) -> Any:
+    agent = agents.load_agent(folder / "agent.safetensors")
+    return [leaf.shape for leaf in jax.tree.leaves(agent.network)]
+
+
+def _make_agent_run(folder: Path) -> Path:
+    """The records of an agent that was trained."""
+    recorded = ROOT / "results" / "agents" / "lstm-onset" / "t-maze-70-seed0"
+    for name in (records.SETTINGS, records.RECORDS):
+        (folder / name).write_bytes((recorded / name).read_bytes())
+    return folder / records.RECORDS
+
+
+def _make_lock(folder: Path) -> Path:
+    _make_records(folder)
+    path = folder / records.LOCK
+    records.write_json(path, {"process": os.getpid(), "host": platform.node(), "since": "today"})
+    return path
+
+
+def _read_for_report(folder: Path) -> Any:
+    """What `longpass report` shows of a folder; what it cannot read is left out, with a note."""
+    found = report.write_report([folder], folder / "report.html")
+    assert found.runs or found.notes or not _has_line(folder / records.RECORDS), "without a note"
+    return found.runs
+
+
+def _has_line(path: Path) -> bool:
+    """Whether a file has a whole line, or claims to be too large to look."""
+    if not path.is_file():
+        return False
+    return path.stat().st_size > 2**20 or b"\n" in path.read_bytes()
+
+
 TARGETS = (
     Target("settings.json", _make_settings, _read_settings),
     Target("plan.json", _make_plan, _read_plan),
@@ -188,4 +236,10 @@ TARGETS = (
     Target("audit.jsonl", _make_audit, _read_population),
     Target("a recorded episode", _make_episode, _read_episode, True),
     Target("weights (safetensors)", _make_weights, _read_weights),
+    Target("an agent that comes with longpass", _make_agent, _read_agent),
+    Target("records.jsonl, for the report", _make_records, _read_for_report),
+    Target("records.jsonl of an agent, for the report", _make_agent_run, _read_for_report),
+    Target("plan.json, for the report", _make_plan, _read_for_report),
+    Target("population.json, for the report", _make_population_json, _read_for_report),
+    Target("lock, for the report", _make_lock, _read_for_report),
 )

@@ -2,6 +2,7 @@
 
 import collections
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ _VARYING = {"seconds", "version", "commit", "jax", "machine", "date", "provenanc
 # Seconds in checkpoints of agents and of classifiers.
 _SECONDS = {"['seconds']", "[1]"}
 _LOCK = "lock"
+_PICTURES = {".gif", ".png", ".svg"}
+_DATE = re.compile(r"made on [0-9-]+")
 # When it was saved depends on the time of day, and so on what it holds.
 _BEFORE = "checkpoint-before.npz"
 
@@ -36,6 +39,10 @@ def read_folder(folder: Path) -> dict[str, Any]:
                 }
         elif path.suffix == ".json":
             found[name] = _comparable(json.loads(path.read_text()))
+        elif path.suffix == ".html":
+            found[name] = {"page": _DATE.sub("", path.read_text())}
+        elif path.suffix in _PICTURES:
+            found[name] = {"picture": path.read_bytes()}
         else:
             found[name] = "a file that should not be here"
     return found

@@ -5,6 +5,7 @@ no threads that a fork could hurt, and a command need not import for seconds. Ea
 a session of its own, by which everything that it leaves behind is found.
 """
 
+import atexit
 import contextlib
 import importlib
 import os
@@ -24,6 +25,11 @@ PRELOADED = {
     "longpass.cli._train": (),
     "longpass.cli._sweep": (),
     "longpass.cli._pbt": (),
+    "longpass.cli._report": (),
+    # Of what reports need, Polars is left out: it starts threads.
+    "bokeh.embed": (),
+    "matplotlib.figure": (),
+    "scipy.stats": (),
 }
 
 
@@ -63,6 +69,8 @@ class Victim:
         if self.pid == 0:
             _become_command([str(word) for word in words], log, prepare)
         self.began = time.monotonic()
+        # If the harness fails, nothing that it has started stays.
+        atexit.register(self.kill)
 
     def status(self) -> int | None:
         """The exit status, negative for a signal; None while it runs."""
@@ -71,6 +79,7 @@ class Victim:
             if pid == 0:
                 return None
             self._status = os.waitstatus_to_exitcode(code)
+            atexit.unregister(self.kill)
         return self._status
 
     def wait(self, seconds: float = 300.0) -> int:
@@ -106,6 +115,24 @@ class Victim:
     def text(self) -> str:
         """What it has printed."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started, directly or not, and that have not ended."""
+    parents: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (path / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if state != "Z":
+            parents.setdefault(int(parent), []).append(int(path.name))
+    found, waiting = [], [pid]
+    while waiting:
+        below = parents.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
 
 
 def _become_command(words: list[str], log: Path, prepare: Callable[[], None]) -> None:

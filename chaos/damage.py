@@ -21,7 +21,7 @@ from chaos._damaged_files import TARGETS, Target
 from chaos._limits import TooSlow, take_within, time_limit
 from chaos._rows import Row
 
-CASES = 500
+CASES = 800
 _SECONDS_PER_CASE = 20.0
 _TERABYTES = 2**42
 
@@ -100,6 +100,23 @@ def claim_terabytes(path: Path, rng: random.Random) -> None:
             file.truncate(_TERABYTES)  # of which the disk keeps nothing
 
 
+def nest_deeply(path: Path, rng: random.Random) -> None:
+    """Put a list in a list in a list, and so on, where it has JSON."""
+    deep = "[" * 100_000
+    if path.suffix == ".npz":
+        with np.load(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        text = np.frombuffer(deep.encode(), np.uint8)
+        nested = {"settings": text, "params": np.array(deep)}
+        with path.open("wb") as file:
+            np.savez(file, **arrays | {name: nested[name] for name in nested if name in arrays})
+    elif path.suffix == ".safetensors":
+        names = ("longpass", "longpass-agent")
+        _write_safetensors(path, {"__metadata__": dict.fromkeys(names, deep)}, b"")
+    else:
+        path.write_text(f"{deep}\n" * 2)
+
+
 def replace_by_pickle(path: Path, rng: random.Random) -> None:
     """Put a pickled object in its place, which does harm if it is loaded."""
     bomb = Bomb(path.parent / "executed")
@@ -117,6 +134,7 @@ FAULTS: dict[str, Callable[[Path, random.Random], None]] = {
     "replaced by a folder": replace_by_folder,
     "of another version": replace_by_other_version,
     "claims terabytes": claim_terabytes,
+    "nested without end": nest_deeply,
     "a pickled object": replace_by_pickle,
 }
 

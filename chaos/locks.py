@@ -1,6 +1,7 @@
 """Two commands in one folder: the second gets a message that names the holder, and touches nothing.
 
-The lock ends with its process, however that ends: the next command takes it over.
+The lock ends with its process, however that ends: the next command takes it over. Commands that
+write one file, at once and at their end, wait for each other: both finish, and the file is whole.
 """
 
 import contextlib
@@ -12,7 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from chaos._commands import COMMANDS
+from chaos._commands import COMMANDS, FIGURE, FILM, HOLDING
+from chaos._folders import list_incomplete, name_difference, read_folder
 from chaos._processes import Victim, preload
 from chaos._rows import Row
 
@@ -25,9 +27,15 @@ with hold_folder(Path(sys.argv[1])):
     time.sleep(600)
 """
 STUDY = ["study", "search", "--runs", "1", "--tasks", "t-maze", "--steps", "1000"]
+BENCHMARK = ["benchmark", "--memory", "gru", "--runs", "1", "--symbols", "100000"]
+WRITING = {
+    "report": COMMANDS["report"],
+    "figure": FIGURE,
+    "film": FILM,
+}
 
 
-def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
+def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -> list[Row]:
     """One row per command.
 
     **Arguments:**
@@ -35,22 +43,46 @@ def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
     - `seconds`: no new command is tried after this time.
     - `seed`: nothing is drawn here.
     - `scratch`: a folder for the runs.
+    - `names`: of the commands; none: all.
     """
     preload()
     until = time.monotonic() + seconds
     rows = []
-    for name in (*COMMANDS, "study", "reproduce"):
+    for name in names or (*HOLDING, "study", "benchmark", "reproduce", *WRITING):
         if time.monotonic() > until:
             sys.stderr.write(f"locks: no time was left for {name}\n")
             continue
-        rows.append(_hold_and_try(name, scratch / name))
+        attempt = _write_together if name in WRITING else _hold_and_try
+        rows.append(attempt(name, scratch / name))
     return rows
+
+
+def _write_together(name: str, folder: Path) -> Row:
+    """Let three commands write one file at once; before that, one alone."""
+    command, out = WRITING[name], folder / "run"
+    alone = Victim(command.words(folder / "alone"), folder.with_suffix(".log"))
+    if alone.wait() != 0:
+        raise RuntimeError(f"the unharmed {name} failed:\n{alone.text()[-2000:]}")
+    expected = read_folder(folder / "alone")
+    tries = 3
+    logs = [folder / f"{number}.log" for number in range(tries)]
+    wrong = []
+    for victim in [Victim(command.words(out), log) for log in logs]:
+        if victim.wait() != 0 or "Traceback" in victim.text():
+            wrong.append(f"exit status {victim.status()}: {victim.text()[-200:]}")
+    difference = name_difference(read_folder(out), expected)
+    left = list_incomplete(out)
+    if difference or left:
+        wrong = [difference or f"{left[0]} was left"] * tries
+    return _make_row(name, tries, wrong)
 
 
 def _words(name: str, out: Path) -> list[list[str]]:
     """The commands that are tried in the folder: with and without what resumes."""
     if name == "study":
         return [[*STUDY, "--out", str(out)]]
+    if name == "benchmark":
+        return [[*BENCHMARK, "--out", str(out)]]
     if name == "reproduce":
         # It holds the folder of its preset.
         return [
@@ -87,6 +119,10 @@ def _hold_and_try(name: str, folder: Path) -> Row:
         after = Victim(COMMANDS[name].words(out), folder / "after.log")
         if after.wait(600) != 0:
             wrong.append(f"a dead process's lock was not taken over: {after.text()[-200:]}")
+    return _make_row(name, tries, wrong)
+
+
+def _make_row(name: str, tries: int, wrong: list[str]) -> Row:
     for problem in wrong:
         sys.stderr.write(f"locks, {name}: {problem}\n")
     lost = len(wrong)

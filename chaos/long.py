@@ -1,9 +1,10 @@
 """Long: memory, open files, threads and memory maps at the beginning and at the end.
 
-A sweep of 2,000 runs that are made up, in the driver and the workers that real ones have; and a
-training for as long as there is time.
+A sweep of 2,000 tiny runs, which are made up if there is little time, in the driver and the workers
+that real ones have; and a training for as long as there is time.
 """
 
+import json
 import os
 import signal
 import sys
@@ -12,15 +13,16 @@ from pathlib import Path
 
 from chaos._commands import COMMANDS
 from chaos._made_up import Numbers, square
-from chaos._processes import Victim, preload
+from chaos._processes import Victim, descendants, preload
 from chaos._rows import Row
 
 RUNS = 2000
+_SECONDS_FOR_RUNS = 600.0  # so much time a sweep of tiny runs takes on two cores that are busy
 GROWTH = 1.05  # that is no leak
 WARM_UP = 0.2  # of all runs, or of the time
 
 
-def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
+def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -> list[Row]:
     """The rows of the sweep and of the training.
 
     **Arguments:**
@@ -28,14 +30,40 @@ def run(seconds: float, seed: int, scratch: Path) -> list[Row]:
     - `seconds`: for the training, which takes what the sweep leaves.
     - `seed`: nothing is drawn here.
     - `scratch`: a folder for the runs.
+    - `names`: "sweep", "train" or both; none: both.
     """
     preload()
     began = time.monotonic()
-    rows = [_sweep(scratch / "sweep", RUNS)]
-    return [*rows, _train(scratch / "train", max(60.0, seconds - (time.monotonic() - began)))]
+    rows = []
+    if not names or "sweep" in names:
+        sweep = _sweep if seconds >= _SECONDS_FOR_RUNS else _make_up_sweep
+        rows.append(sweep(scratch / "sweep", RUNS))
+    if not names or "train" in names:
+        left = seconds - (time.monotonic() - began)
+        rows.append(_train(scratch / "train", max(60.0, left)))
+    return rows
 
 
 def _sweep(out: Path, runs: int) -> Row:
+    """A sweep of the command line, in which every run is trained."""
+    flags = ["--runs", str(runs // 2), "--symbols", "1000"]
+    victim = Victim(COMMANDS["sweep"].words(out, *flags), out.with_suffix(".log"))
+    began, records, first, last = time.monotonic(), out / "records.jsonl", {}, {}
+    while victim.status() is None:
+        done = records.read_bytes().count(b"\n") if records.exists() else 0
+        if done >= WARM_UP * runs and not first:
+            first = _measure_family(victim.pid)
+        # The last measure before the end counts.
+        if first and done < runs - 2:
+            last = _measure_family(victim.pid) or last
+        time.sleep(0.5)
+    found = [json.loads(line)["run"] for line in records.read_text().splitlines()]
+    whole = sorted(found) == list(range(runs)) and victim.status() == 0
+    note = f"{time.monotonic() - began:.0f} s; all runs recorded once: {whole}"
+    return _row(f"a sweep of {runs:,} tiny runs", first, last, note, whole)
+
+
+def _make_up_sweep(out: Path, runs: int) -> Row:
     from longpass.jobs import LocalEngine
     from longpass.streams import Sweep
 
@@ -44,10 +72,10 @@ def _sweep(out: Path, runs: int) -> Row:
     for progress in sweep.run(LocalEngine(square, 2)):  # pyright: ignore[reportArgumentType]
         done += progress.state == "done"
         if done == int(WARM_UP * runs) and not first:
-            first = _measure_family()
+            first = _measure_family(os.getpid())
         if done == runs - 2 and not last:
-            last = _measure_family()
-    squares = sorted(line["square"] for line in sweep.results())
+            last = _measure_family(os.getpid())
+    squares = sorted(line["square"] for line in sweep.records.read())
     whole = squares == [number**2 for number in range(runs)]
     note = f"{time.monotonic() - began:.0f} s; all runs recorded once: {whole}"
     return _row(f"a sweep of {runs:,} runs, made up", first, last, note, whole)
@@ -82,10 +110,13 @@ def _row(fault: str, first: dict[str, int], last: dict[str, int], note: str, who
     return Row(fault, tries, tries - lost, lost, None, f"{note}; {shown}")
 
 
-def _measure_family() -> dict[str, int]:
-    """This process and those that it started."""
-    driver = _measure(os.getpid())
-    workers = [_measure(pid) for pid in _children(os.getpid())]
+def _measure_family(pid: int) -> dict[str, int]:
+    """A process and those that it has started; nothing if one of them ends meanwhile."""
+    try:
+        driver = _measure(pid)
+        workers = [_measure(one) for one in descendants(pid)]
+    except OSError:
+        return {}
     total = {f"workers' {name}": sum(one[name] for one in workers) for name in driver}
     return {f"driver's {name}": value for name, value in driver.items()} | total
 
@@ -99,15 +130,3 @@ def _measure(pid: int) -> dict[str, int]:
         "threads": len(list((folder / "task").iterdir())),
         "maps": (folder / "maps").read_text().count("\n"),
     }
-
-
-def _children(parent: int) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(words[1]) == parent and words[0] != "Z":
-            found.append(int(path.name))
-    return found

@@ -52,7 +52,7 @@ def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -
         needed = _bytes_in(scratch / f"{name}-twin")
         rows.append(tries.row("no room on the disk", _full_disks(tries, needed, mounting)))
         rows.append(tries.row("no file descriptors", _few_descriptors(tries)))
-        if mounting:
+        if mounting and COMMANDS[name].begun is not None:
             rows.append(tries.row("folder made read-only", [_read_only(tries)]))
         if name in ("sweep", "pbt"):
             rows.append(tries.row("no memory in a worker", [_little_memory(tries)]))
@@ -166,15 +166,19 @@ def _read_only(tries: Tries) -> str | None:
     """Mount the folder, read-only, on top of itself once the run has written to it."""
     out = tries.new_folder()
     victim = tries.start(out)
-    records = "members/*/records.jsonl" if tries.command.name == "pbt" else "*.json*"
-    while victim.status() is None and not list(out.glob(records)):
+    begun = tries.command.begun or "*"
+    while victim.status() is None and not list(out.glob(begun)):
         time.sleep(0.005)
-    _mount("--bind", str(out), str(out))
-    try:
-        _mount("-o", "remount,bind,ro", str(out))
+    # A mount cannot be made read-only while anybody writes to it: it is made elsewhere first.
+    side = out.with_suffix(".side")
+    side.mkdir()
+    _mount("--bind", str(out), str(side))
+    with contextlib.ExitStack() as mounted:
+        mounted.callback(_unmount, side)
+        _mount("-o", "remount,bind,ro", str(side))
+        _mount("--bind", str(side), str(out))
+        mounted.callback(_unmount, out)
         problem = tries.judge(victim, may_finish=True)
-    finally:
-        subprocess.run(["umount", str(out)], check=True)
     return problem or tries.resume(out)
 
 
@@ -198,13 +202,18 @@ def _mounted(kind: str, place: Path, options: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        _unmount(place)
 
 
 def _mount(*words: str) -> None:
     if os.geteuid() != 0 or shutil.which("mount") is None:
         raise PermissionError("mounting needs root")
     subprocess.run(["mount", *words], check=True, capture_output=True)
+
+
+def _unmount(place: Path) -> None:
+    # Also if a process that has not ended yet is in it.
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def _bytes_in(folder: Path) -> int:

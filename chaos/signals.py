@@ -16,12 +16,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from chaos._commands import COMMANDS
+from chaos._commands import BY_JAX, COMMANDS, EVALUATE, FIGURE, FILM
 from chaos._folders import list_incomplete, name_difference, read_folder
 from chaos._processes import Victim, preload
 from chaos._rows import Row
 from longpass._signals import STOPPED
 
+OTHERS = {
+    "classify --learner jax": BY_JAX,
+    "evaluate": EVALUATE,
+    "film": FILM,
+    "figure": FIGURE,
+}
 SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP}
 Prepare = Callable[[signal.Signals, Path], None]
 """Called in the command's process with the signal to send and the file to note the time in."""
@@ -35,11 +41,11 @@ def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -
     - `seconds`: no new row is begun after this time.
     - `seed`: of the moments while importing.
     - `scratch`: a folder for the runs.
-    - `names`: of the commands; none: all.
+    - `names`: of the commands, or "import"; none: all.
     """
     preload()
     until = time.monotonic() + seconds
-    rows = [] if names else [_interrupt_imports(seed)]
+    rows = [_interrupt_imports(seed, scratch / "import")] if not names or "import" in names else []
     twins: dict[str, dict[str, Any]] = {}
     for (name, phase), prepare in PHASES.items():
         if names and name not in names:
@@ -54,9 +60,7 @@ def run(seconds: float, seed: int, scratch: Path, names: tuple[str, ...] = ()) -
 
 
 def _words(name: str, out: Path) -> list[str]:
-    if name == "figure":
-        return ["figure", "impulse", "--out", str(out)]
-    return COMMANDS[name].words(out)
+    return {**COMMANDS, **OTHERS}[name].words(out)
 
 
 def _make_twin(name: str, scratch: Path) -> dict[str, Any]:
@@ -109,22 +113,28 @@ def _judge(status: int, text: str, sent: bool) -> str | None:
     return None if "stopp" in text else "not a word"
 
 
-def _interrupt_imports(seed: int) -> Row:
+def _interrupt_imports(seed: int, scratch: Path) -> Row:
     """Signals while processes of their own start and import."""
     rng, wrong, seconds = random.Random(seed), [], []
     tries = [(label, words) for label in SIGNALS for words in IMPORTING for _ in range(2)]
+    scratch.mkdir(parents=True)
     for label, words in tries:
         process = subprocess.Popen(
             [sys.executable, "-m", "longpass", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            cwd=scratch,
         )
         _await_handler(process.pid)
         time.sleep(rng.uniform(0.0, 2.0))
         sent = time.monotonic()
         process.send_signal(SIGNALS[label])
-        text = process.communicate(timeout=60)[0]
+        try:
+            text = process.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text = f"a minute later it still runs\n{process.communicate()[0]}"
         seconds.append(time.monotonic() - sent)
         if problem := _judge(process.returncode, text, sent=True):
             wrong.append(f"{label}, {words[0]}: {problem}")
@@ -134,11 +144,12 @@ def _interrupt_imports(seed: int) -> Row:
     return Row(fault, len(tries), len(tries) - lost, lost, cost, "; ".join(wrong)[:200])
 
 
+# None of them is done before the signal comes.
 IMPORTING = (
     ["classify", "--symbols", "4e7"],
-    ["train", "t-maze", "--help"],
-    ["evaluate", "nowhere"],
-    ["film", "t-maze", "--help"],
+    ["train", "t-maze", "--resume", "--out", "agent"],
+    ["evaluate", "pretrained:t-maze-chain"],
+    ["film", "cued-catch", "--out", "film.gif"],
 )
 
 
@@ -189,9 +200,33 @@ def _while_compiling(kind: signal.Signals, noted: Path) -> None:
     import jax
 
     from longpass.agents import AgentTraining
+    from longpass.streams import StreamTraining
 
     jax.config.update("jax_enable_compilation_cache", False)
-    _before(AgentTraining, "advance", lambda: _send_after(0.5, kind, noted))
+    for training, name in ((AgentTraining, "advance"), (StreamTraining, "learn_block")):
+        _before(training, name, lambda: _send_after(0.5, kind, noted))
+
+
+def _while_playing(kind: signal.Signals, noted: Path) -> None:
+    import longpass.agents
+
+    _before(longpass.agents, "measure_returns", lambda: _send_after(0.5, kind, noted))
+
+
+def _while_drawing_a_film(kind: signal.Signals, noted: Path) -> None:
+    from PIL import Image
+
+    _before(Image.Image, "quantize", lambda: _send_after(0.05, kind, noted), count=10)
+
+
+def _while_reading_records(kind: signal.Signals, noted: Path) -> None:
+    import longpass.report
+
+    _before(longpass.report, "write_report", lambda: _send_after(0.05, kind, noted))
+
+
+def _while_writing_a_file(kind: signal.Signals, noted: Path) -> None:
+    _before(os, "fsync", lambda: _send(kind, noted))
 
 
 def _after_the_first_update(kind: signal.Signals, noted: Path) -> None:
@@ -222,7 +257,7 @@ def _in_the_held_out_pass(kind: signal.Signals, noted: Path) -> None:
 def _while_workers_start(kind: signal.Signals, noted: Path) -> None:
     from longpass.jobs import Scheduler
 
-    _before(Scheduler, "next_progress", lambda: _send_after(0.3, kind, noted))
+    _before(Scheduler, "run", lambda: _send_after(0.3, kind, noted))
 
 
 def _while_recording(kind: signal.Signals, noted: Path) -> None:
@@ -249,5 +284,11 @@ PHASES: dict[tuple[str, str], Prepare] = {
     ("sweep", "recording"): _while_recording,
     ("pbt", "workers start"): _while_workers_start,
     ("pbt", "recording"): _while_recording,
+    ("classify --learner jax", "compiling"): _while_compiling,
+    ("evaluate", "compiling"): _while_playing,
+    ("film", "drawing"): _while_drawing_a_film,
+    ("film", "writing"): _while_writing_a_file,
     ("figure", "drawing"): _while_drawing,
+    ("report", "reading records"): _while_reading_records,
+    ("report", "writing"): _while_writing_a_file,
 }

@@ -95,22 +95,25 @@ def sb3_table() -> str:
     return "\n".join(rows)
 
 
+_PARTS = ("kills", "signals", "locks", "resources", "cluster", "long", "fuzz", "damage")
+
+
 def reliability_table() -> str:
-    """What the harness measured last of each fault."""
-    lines: dict[str, Line] = {}
+    """What the harness measured last of each fault with each seed, in one row per fault."""
+    last: dict[str, dict[int, Line]] = {}
     for line in Records(ROOT / "results" / "reliability.jsonl").read():
-        before = lines.get(line["fault"])
-        # Another seed adds to what was tried; the same one replaces it.
-        if before is not None and before["seed"] != line["seed"]:
-            for name in ("tries", "survived", "lost"):
-                line[name] += before[name]
-            line["note"] = f"{before['note']}; {line['note']}"
-        lines[line["fault"]] = line
+        # The same seed draws the same faults: it replaces what was tried before.
+        last.setdefault(line["fault"], {})[line["seed"]] = line
+    lines: list[Line] = []
+    for by_seed in last.values():
+        every = list(by_seed.values())
+        sums = {name: sum(one[name] for one in every) for name in ("tries", "survived", "lost")}
+        lines.append({**every[-1], **sums, "note": "; ".join(one["note"] for one in every)})
     rows = [
         "| fault | tries | survived | lost | seconds | what else | made by |",
         "|---|---:|---:|---:|---:|---|---|",
     ]
-    for line in lines.values():
+    for line in sorted(lines, key=lambda line: _PARTS.index(line["part"])):
         cost = "" if line["seconds"] is None else f"{line['seconds']:.1f}"
         counts = " | ".join(str(line[name]) for name in ("tries", "survived", "lost"))
         made = f"`{line['part']}`, {line['commit']}, {line['date']}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from longpass import _checks
 from longpass._json import JsonObject, parse_json
+from longpass._whole_files import write_atomically
 
 KINDS = ("Concrete", "Parallel", "PoolChain", "PoolBank", "LSTM", "GRU")
 DTYPES = ("float16", "float32", "float64")
@@ -36,15 +37,13 @@ class WeightFile(NamedTuple):
 
 def write_weights(path: str | Path, file: WeightFile) -> None:
     """Write a file."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     _checks.one_of("dtype", file.arguments["dtype"], DTYPES)
     arrays = {name: np.ascontiguousarray(array) for name, array in file.arrays.items()}
     described = {"kind": file.kind, "arguments": file.arguments, "version": file.version}
-    # Whoever has the file has a whole one: it is written beside it first.
-    part = Path(path).with_name(Path(path).name + ".part")
-    save_file(arrays, part, metadata={"longpass": json.dumps(described, sort_keys=True)})
-    part.replace(path)
+    data = save(arrays, metadata={"longpass": json.dumps(described, sort_keys=True)})
+    write_atomically(Path(path), lambda file: file.write(data))
 
 
 def read_weights(path: str | Path) -> WeightFile:

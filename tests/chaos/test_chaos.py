@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from chaos import __main__ as harness
+from chaos import long
 from chaos._folders import list_incomplete, name_difference, read_folder
+from longpass.records import Records
 from tests.helpers import default_environment
 
 ROOT = Path(__file__).parent.parent.parent
@@ -35,6 +37,12 @@ def test_a_few_kills_lose_nothing():
     assert (row["tries"], row["survived"], row["lost"]) == (4, 4, 0), done.stderr
 
 
+@pytest.mark.slow
+def test_a_long_sweep_has_every_run_once(tmp_path):
+    row = long._make_up_sweep(tmp_path / "sweep", 20)
+    assert "all runs recorded once: True" in row.note
+
+
 def test_unknown_parts_are_refused():
     done = run_chaos("earthquake")
     assert done.returncode == 2
@@ -42,9 +50,23 @@ def test_unknown_parts_are_refused():
 
 
 def test_every_part_is_there():
-    missing = [part for part in harness.PARTS if not (ROOT / "chaos" / f"{part}.py").exists()]
-    # These two come from elsewhere, and the frame says so if they are not there.
-    assert set(missing) <= {"fuzz", "damage"}
+    for part in harness.PARTS:
+        assert (ROOT / "chaos" / f"{part}.py").exists(), part
+
+
+def test_rows_name_a_commit_of_this_history():
+    """They were made by code that is committed, unchanged."""
+
+    def git(*words):
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.split()
+
+    if git("rev-parse", "--is-shallow-repository") != ["false"]:
+        pytest.skip("the history is not here")
+    known = git("rev-list", "--abbrev-commit", "--abbrev=10", "HEAD")
+    rows = Records(ROOT / "results" / "reliability.jsonl").read()
+    assert {row["part"] for row in rows} == set(harness.PARTS)
+    assert {row["commit"] for row in rows} <= set(known)
 
 
 def make_folder(path, lines, state):
@@ -68,6 +90,14 @@ def test_only_what_may_differ_may_differ(tmp_path):
     ):
         assert name_difference(make_folder(tmp_path / name, lines, weights), expected), name
     assert list_incomplete(tmp_path / "a") == []
+    page = tmp_path / "a" / "report.html"
+    page.write_text("5 runs; made on 2026-11-18")
+    shown = read_folder(tmp_path / "a")
+    page.write_text("5 runs; made on 2026-11-19")
+    assert name_difference(read_folder(tmp_path / "a"), shown) is None
+    page.write_text("4 runs; made on 2026-11-18")
+    assert name_difference(read_folder(tmp_path / "a"), shown)
+    page.unlink()
     (tmp_path / "a" / "settings.json.part").touch()
     assert list_incomplete(tmp_path / "a") == ["settings.json.part"]
     assert name_difference(read_folder(tmp_path / "a"), expected)

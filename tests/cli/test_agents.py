@@ -189,7 +189,7 @@ def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_report_shows_the_episode_of_the_film(trained, tmp_path, capsys):
-    out = tmp_path / "report.html"
+    out = tmp_path / "new" / "report.html"
     code, text, _ = run(capsys, "report", trained, "--episodes", 1, "-o", out, "--json")
     assert code == 0
     result = json.loads(text)

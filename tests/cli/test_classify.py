@@ -10,7 +10,7 @@ from longpass.cli import _classify
 from longpass.cli._sweep import SweepView
 from longpass.figures import _style, draw
 from longpass.jobs import Job, JobProgress
-from longpass.records import Records, hold_folder
+from longpass.records import Checkpoints, Records, hold_folder
 from longpass.streams import StreamTraining
 from tests.helpers import run, run_longpass, start_longpass, stop_when_training
 
@@ -143,6 +143,21 @@ def test_a_folder_in_use_is_refused_and_left_as_it_is(tmp_path):
             assert code == 1
             assert f"in use by process {os.getpid()} on" in err
             assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_full_disk_ends_a_run_before_it_trains(capsys, tmp_path, monkeypatch):
+    """It once trained to the end, and printed no result."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Checkpoints, "save", full)
+    monkeypatch.setattr(StreamTraining, "learn_block", None)
+    code, out, err = run(capsys, "classify", *TINY, "--out", tmp_path / "run", "--json")
+    assert code == 1
+    assert out == ""
+    assert "could not be written" in err
+    assert "No space left on device" in err
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_seeds_never_wrap(capsys, tmp_path, monkeypatch, command, seed):
         (("classify", "--symbols", 1e300), "symbols is 1000000000000000052504760255204420248704"),
         (("classify", "--symbols", 1e11, "--batch-size", 1), "2^31 - 1 minibatches"),
         (("classify", "--pool-size", 10**12), "pool_size is 1000000000000: it must be 1 to 1"),
+        (("check", "no.such:memory", "--length", 1), "length is 1: it must be at least 2"),
         (("sweep", "--runs", 10**9), "runs is 1000000000: it must be 1 to 10000"),
         (("sweep", "--workers", 10**9), "workers is 1000000000: it must be 1 to 1000"),
         (("study", "onset", "--runs", 10**9), "runs is 1000000000: it must be 1 to 10000"),

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from longpass.cli import _minutes
 from longpass.cli._again import remember_words, same_command
+from longpass.cli._evaluate import show_episodes
 from longpass.cli._live import LiveView, follow
 from longpass.cli._stopping import StopOnSignal
 from longpass.jobs import Job, JobProgress
@@ -173,6 +174,18 @@ def test_a_pipe_has_a_line_per_minute(monkeypatch):
             one.show(lambda second=second: f"second {second}")
     assert pipe.getvalue() == "second 60\nsecond 120\n"
     assert terminal.getvalue() == ""
+
+
+def test_episodes_are_counted_while_they_are_played(monkeypatch):
+    """`evaluate` and `export`, which once said nothing until their end."""
+    now = [0.0]
+    monkeypatch.setattr(_minutes.time, "monotonic", lambda: now[0])
+    pipe = io.StringIO()
+    with show_episodes(Console(file=pipe), 1000) as show:
+        for played in (100, 200, 300):
+            now[0] += 40.0
+            show("greedy", played)
+    assert pipe.getvalue() == "200 of 1,000 greedy episodes\n"
 
 
 def test_the_same_command_is_quoted_and_has_a_flag_once():

@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from longpass.jobs import FailedStartsError, Job, make_engine
+from longpass.jobs import FailedStartsError, Job, _cluster, make_engine, ray_cluster
 from tests.jobs.made_up import obey
 from tests.jobs.processes import all_end, cluster_processes, listening_addresses, process_of
 
@@ -200,6 +200,19 @@ def test_without_ray_it_says_what_to_install(monkeypatch):
         make_engine("ray", obey),
     ):
         pass
+
+
+def test_a_cluster_that_does_not_start_is_said_in_words(monkeypatch):
+    """Ray's error is of no kind of its own: the command line would show a traceback."""
+
+    def init(*_, **__):
+        raise Exception("The current node timed out during startup.")
+
+    fake = types.SimpleNamespace(is_initialized=lambda: False, init=init)
+    fake._private = types.SimpleNamespace(worker=types.SimpleNamespace())
+    monkeypatch.setattr(_cluster, "_import_ray", lambda: fake)
+    with pytest.raises(OSError, match=r"Ray did not start here \(The current node timed out"):
+        ray_cluster(None, 1).__enter__()
 
 
 def test_a_driver_with_local_workers_loads_neither_ray_nor_jax():

@@ -3,6 +3,8 @@
 import datetime
 import json
 import os
+import threading
+import time
 
 import jax
 import pytest
@@ -98,6 +100,34 @@ def test_a_file_is_whole_or_as_before(tmp_path):
     with pytest.raises(OSError, match="disk full"):
         write_atomically(path, fail)
     assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_writers_of_one_file_wait_for_each_other(tmp_path):
+    """What a kill left is used. A second writer begins once the first is done, and both files were
+    whole: neither writes into the other's."""
+    path = tmp_path / "a"
+    (tmp_path / "a.part").write_bytes(b"left by a kill, and longer than what is written next")
+    begun, order = threading.Event(), []
+
+    def write(name):
+        def fill(file):
+            order.append(name)
+            begun.set()
+            file.write(name[:1])
+            time.sleep(0.2)
+            file.write(name[1:])
+            order.append(name)
+
+        write_atomically(path, fill)
+
+    first = threading.Thread(target=write, args=(b"first",))
+    first.start()
+    begun.wait()
+    write(b"second")
+    first.join()
+    assert order == [b"first", b"first", b"second", b"second"]
+    assert path.read_bytes() == b"second"
     assert list(tmp_path.iterdir()) == [path]
 
 

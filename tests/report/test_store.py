@@ -202,6 +202,17 @@ def test_hostile_records_are_data_or_skipped_with_a_note(tmp_path):
     assert evaluate_claims(store) is not None
 
 
+@pytest.mark.parametrize("name", ["truncation", "symbols"])
+def test_a_run_without_a_setting_is_listed_and_nothing_is_claimed_of_it(tmp_path, name):
+    """One flipped bit is enough for that."""
+    good, damaged = stream_line(seed=0), stream_line(seed=1)
+    damaged["settings"]["x" + name[1:]] = damaged["settings"].pop(name)
+    append(tmp_path / "records.jsonl", good, damaged)
+    store = read(tmp_path)
+    assert len(store.runs) == 2
+    assert evaluate_claims(store)
+
+
 def test_names_that_are_not_text_are_shown(tmp_path):
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))
     append(folder / "records.jsonl", stream_line())

@@ -86,6 +86,7 @@ def test_groups_have_every_run_once_and_one_shape_each():
         ({"tasks": ("one-marker",)}, "tasks is 'one-marker': it must be one of"),
         ({"memories": ()}, r"memories is \(\): it must have at least one"),
         ({"memories": ("chain", "chain")}, "each once"),
+        ({"memories": (1, 2)}, r"memories is \(1, 2\): it must have names"),
         ({"memories": ("transformer",)}, "memory is 'transformer'"),
         ({"truncations": (0,)}, "truncations is 0"),
         ({"batch_sizes": (0,)}, "batch_sizes is 0"),

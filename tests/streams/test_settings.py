@@ -26,6 +26,7 @@ from longpass.streams import FixedPlan, StreamSettings
         ({"memory": "gru", "normalise": "layer"}, "normalise is 'layer': it must be left out"),
         ({"memory": "chain", "state_size": 3}, "state_size is 3: it must be left out for chain"),
         ({"normalise": "batch"}, "normalise is 'batch'"),
+        ({"memory": float("nan")}, "memory is nan: it must be one of"),
         ({"memory": "transformer"}, "memory is 'transformer': it must be one of"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**32}, "seed is 4294967296"),

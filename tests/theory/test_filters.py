@@ -132,6 +132,10 @@ def test_pools_for_are_the_fewest_that_reach(horizon, base):
         assert theory.mean_delay(rates(base, pools - 1))[-1] < horizon * (1 + 1e-9)
 
 
+def test_pools_may_reach_further_than_any_number():
+    assert theory.pools_for(1e308, 2.0**63) == 17
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from longpass._json import JsonObject
+from longpass._json import JsonObject, parse_json
 from longpass.agents._run import load_network
 from longpass.agents._settings import RunSettings
 from longpass.agents._trainers import make_trainer
@@ -65,9 +65,11 @@ def load_agent(path: str | Path) -> SavedAgent:
     """
     from safetensors import SafetensorError, safe_open
 
+    if not Path(path).is_file():
+        raise ValueError(f"path is {str(path)!r}: it must be a file that longpass saved")
     try:
         with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {})[_METADATA])
+            about = parse_json((file.metadata() or {})[_METADATA])
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
         run, card = RunSettings.from_json(about["settings"]), dict(about["card"])

@@ -47,6 +47,10 @@ class Check:
 
     def run(self, console: Console) -> JsonObject:
         """Check, and print the table; what `--json` prints."""
+        from longpass import _checks
+
+        _checks.int_within("length", self.length, 2, None)
+        _checks.seed("seed", self.seed)
         with console.status(f"checking {self.memory}"):
             report = self._check_module() if self.torch else self._check_memory()
         console.print(report)

@@ -1,14 +1,13 @@
 """Recorded episodes of the original games, played again here and compared frame by frame."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from longpass._archives import DamagedFile, read_archive
-from longpass._json import JsonObject
+from longpass._json import JsonObject, parse_json
 from longpass.envs import _registry
 from longpass.envs._environment import AnyEnvironment, Params, Recording
 from longpass.envs._episode import AnyEpisode, play_episode
@@ -126,12 +125,9 @@ def _environment_of(record: dict[str, np.ndarray]) -> tuple[AnyEnvironment, Reco
 
 def _settings(record: dict[str, np.ndarray]) -> JsonObject:
     try:
-        settings = json.loads(str(record["params"]))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"params is not JSON: {error}") from error
-    if not isinstance(settings, dict):
-        raise ValueError(f"params is {settings!r}: it must be a JSON object")
-    return settings
+        return parse_json(str(record["params"]))
+    except ValueError as error:
+        raise ValueError(f"params is not a JSON object: {error}") from error
 
 
 def _reason_to_skip(

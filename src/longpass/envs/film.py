@@ -1,14 +1,15 @@
 """Episodes as animated pictures."""
 
 import dataclasses
-import os
 from pathlib import Path
+from typing import IO
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from longpass._extras import explain_missing
+from longpass._whole_files import write_atomically
 from longpass.envs._environment import AnyEnvironment, Params
 from longpass.envs._episode import AnyEpisode, Episode
 from longpass.envs._palette import paint_boards
@@ -69,13 +70,13 @@ def write_film(
     path.parent.mkdir(parents=True, exist_ok=True)
     # GIF counts time in hundredths of a second.
     duration = max(2, round(100 / fps)) * 10
-    # No half-written film has the name that was asked for.
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     times = {"duration": duration, "loop": 0}
-    pictures[0].save(
-        part, "GIF", save_all=True, append_images=pictures[1:], optimize=False, **times
-    )
-    part.replace(path)
+
+    def save(file: IO[bytes]) -> None:
+        more = {"save_all": True, "append_images": pictures[1:], "optimize": False}
+        pictures[0].save(file, "GIF", **more, **times)
+
+    write_atomically(path, save)
 
 
 def _tiles(parts: list[np.ndarray] | None, frame: int, height: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """How figures look, and how they are saved."""
 
-import os
+import functools
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,6 +8,7 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from longpass._whole_files import write_atomically
 from longpass.figures.looks import BLUE as BLUE
 from longpass.figures.looks import GREEN as GREEN
 from longpass.figures.looks import GREY as GREY
@@ -55,10 +56,7 @@ def styled():
 
 
 def save(figure: Figure, out: Path, name: str) -> list[Path]:
-    """Write `name`.png (300 dpi) and `name`.svg into folder `out`; their paths.
-
-    Each goes to a temporary name first, so that no half-written file bears the real one.
-    """
+    """Write `name`.png (300 dpi) and `name`.svg into folder `out`; their paths."""
     out = Path(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -67,9 +65,7 @@ def save(figure: Figure, out: Path, name: str) -> list[Path]:
     paths = []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         path = out / f"{name}.{kind}"
-        # A name of this process: another one may draw the same figure into the same folder.
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        figure.savefig(part, format=kind, dpi=300, metadata=metadata)
-        part.replace(path)
+        draw = functools.partial(figure.savefig, format=kind, dpi=300, metadata=metadata)
+        write_atomically(path, draw)
         paths.append(path)
     return paths

@@ -7,6 +7,7 @@ pools do not hold the answer in a form that a linear layer could read.
 
 import csv
 import dataclasses
+import io
 import itertools
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from longpass import streams, theory
+from longpass._whole_files import write_atomically
 from longpass.figures import _style
 from longpass.figures.looks import TASKS
 from longpass.memory import rates
@@ -156,14 +158,13 @@ def _panel(ax: Axes, cells: list[Cell], settings: Settings) -> None:
 
 def _write(cells: list[Cell], path: Path) -> Path:
     """One line per cell; numbers with as many digits as their errors allow."""
-    part = path.with_suffix(".csv.part")
-    with part.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in dataclasses.fields(Cell))
-        for cell in cells:
-            numbers = [f"{cell.accuracy:.4f}", f"{cell.error:.4f}", f"{cell.distinct:.2f}"]
-            writer.writerow(
-                [cell.task, cell.wiring, f"{cell.noise:g}", f"{cell.base:g}", cell.pools, *numbers]
-            )
-    part.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in dataclasses.fields(Cell))
+    for cell in cells:
+        numbers = [f"{cell.accuracy:.4f}", f"{cell.error:.4f}", f"{cell.distinct:.2f}"]
+        writer.writerow(
+            [cell.task, cell.wiring, f"{cell.noise:g}", f"{cell.base:g}", cell.pools, *numbers]
+        )
+    write_atomically(path, lambda file: file.write(text.getvalue().encode()))
     return path

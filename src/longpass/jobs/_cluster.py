@@ -41,7 +41,13 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
         # By default Ray's workers have a niceness of 15. Those of the local engine have 0.
         os.environ.setdefault("RAY_worker_niceness", "0")
         cpus = cpus or len(available_cores())
-        ray.init("local", num_cpus=cpus, include_dashboard=False, **quiet)
+        try:
+            ray.init("local", num_cpus=cpus, include_dashboard=False, **quiet)
+        except Exception as error:
+            # Ray raises errors of no kind of their own, such as on a machine that is too busy.
+            raise OSError(
+                f"Ray did not start here ({error}): try again, or use the engine 'local'"
+            ) from error
     else:
         try:
             ray.init(address, **quiet)

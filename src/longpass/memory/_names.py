@@ -67,12 +67,12 @@ def find_memory(name: MemoryName) -> NamedMemory:
     >>> find_memory("chain").load().__name__
     'Concrete'
     """
-    if ":" in name:
+    if isinstance(name, str) and ":" in name:
         module, _, factory = name.partition(":")
         parts = [*module.split("."), *(factory.split(".") if module != "memax" else [])]
         if factory and all(part.isidentifier() for part in parts):
             return NamedMemory(name, is_foreign=True)
-    if name not in MEMORIES:
+    if not isinstance(name, str) or name not in MEMORIES:
         listed = ", ".join(map(repr, MEMORIES))
         raise ValueError(
             f"memory is {name!r}: it must be one of {listed}, or package.module:factory, or "

@@ -1,8 +1,10 @@
 from ._checkpoints import Checkpoints as Checkpoints
 from ._checkpoints import from_bytes as from_bytes
 from ._checkpoints import to_bytes as to_bytes
+from ._files import MOST_RECORDS as MOST_RECORDS
 from ._files import RECORDS as RECORDS
 from ._files import SETTINGS as SETTINGS
+from ._files import check_size as check_size
 from ._files import read_json as read_json
 from ._files import write_atomically as write_atomically
 from ._files import write_json as write_json

@@ -3,7 +3,7 @@
 import io
 import json
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import jax
 import numpy as np
@@ -121,7 +121,7 @@ def from_bytes(data: bytes, like: Tree, settings: JsonObject | None) -> Tree:
     return _fit("the state", members, found, like, found if settings is None else settings)
 
 
-def _write(file: io.BufferedIOBase, tree: object, settings: JsonObject) -> None:
+def _write(file: IO[bytes], tree: object, settings: JsonObject) -> None:
     text = np.frombuffer(json.dumps(settings).encode(), np.uint8)
     leaves = {name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()}
     np.savez(file, **{_SETTINGS: text, **leaves})

@@ -1,12 +1,10 @@
-"""Files that are complete or not there, and the names of those that every run has."""
+"""JSON files, and the names of the files that every run has."""
 
-import io
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 from longpass._json import JsonObject, parse_json
+from longpass._whole_files import write_atomically as write_atomically
 
 RECORDS = "records.jsonl"
 SETTINGS = "settings.json"
@@ -14,28 +12,6 @@ MOST_JSON = 2**27
 """Bytes of the largest JSON file that is read."""
 MOST_RECORDS = 2**33
 """Bytes of the largest file of records that is read."""
-
-
-def write_atomically(path: Path, write: Callable[[io.BufferedIOBase], object]) -> None:
-    """Let `write` fill a file that gets the name `path` only once it is complete and on the disk.
-
-    Whatever goes wrong (a full disk, a kill), a file that was there before stays.
-
-    **Arguments:**
-
-    - `path`: of the file.
-    - `write`: writes the content to the file that it is given.
-    """
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def write_json(path: Path, value: object) -> None:
@@ -72,7 +48,17 @@ def read_json(path: Path, what: str) -> JsonObject:
 
 def read_bytes(path: Path, most: int) -> bytes:
     """The content of a file. ValueError if it has more than `most` bytes, before it is read."""
-    size = path.stat().st_size
+    check_size(path.stat().st_size, most)
+    return path.read_bytes()
+
+
+def check_size(size: int, most: int) -> None:
+    """ValueError if a file is larger than any that we write.
+
+    **Arguments:**
+
+    - `size`: its bytes.
+    - `most`: those of the largest file.
+    """
     if size > most:
         raise ValueError(f"it has {size} bytes: it must have at most {most}")
-    return path.read_bytes()

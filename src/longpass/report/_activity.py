@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import json
 import math
 import os
 import platform
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from longpass._json import JsonObject
-from longpass.records import LOCK
+from longpass.records import LOCK, read_json
 from longpass.report._run import Number
 
 _WINDOW = 600.0  # seconds: the rate is that of this time
@@ -94,7 +93,7 @@ def is_held(folder: Path) -> bool:
     The lock's file names a process and a host. On another host we cannot ask for the process.
     """
     try:
-        held = json.loads((folder / LOCK).read_bytes())
+        held = read_json(folder / LOCK, "a lock")
         if held["host"] != platform.node():
             return False
         os.kill(held["process"], 0)

@@ -18,7 +18,7 @@ from longpass.report._population import choose_top
 from longpass.report._run import Number, Run
 from longpass.report._store import Store
 from longpass.streams import KIND as STREAM
-from longpass.streams import tabulate_results
+from longpass.streams import check_result, tabulate_results
 
 _STREAMS, _AGENTS = "classification", "agents"
 """The collections that figures and claims are made from, if they are there."""
@@ -73,7 +73,7 @@ def evaluate_claims(store: Store) -> list[JsonObject]:
         ]
         agents = [_copy_curves(run, store) for run in _find_agents(store)]
     # What follows takes seconds: meanwhile others may read the store.
-    results = tabulate_results(lines)
+    results = tabulate_results(filter(_is_whole, lines))
     findings = [(evaluate(claim, results), "scores") for claim in CLASSIFICATION if len(results)]
     returns = keep_longest([one for one in map(_read_returns, agents) if one is not None])
     for claim in AGENTS if returns else ():
@@ -88,6 +88,15 @@ def evaluate_claims(store: Store) -> list[JsonObject]:
         }
         for finding, figure in findings
     ]
+
+
+def _is_whole(line: JsonObject) -> bool:
+    """Whether a result has all that claims need. Others are listed, and nothing is claimed."""
+    try:
+        check_result("a result", line)
+    except ValueError:
+        return False
+    return True
 
 
 def _choose(runs: list[Run], collection: str) -> list[Run]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from longpass._json import JsonObject
-from longpass.records import provenance, write_atomically
+from longpass.records import make_folder, provenance, write_atomically
 from longpass.report._page import make_page
 from longpass.report._payload import pack_store
 from longpass.report._places import evaluate_claims, place_runs
@@ -38,7 +38,7 @@ def write_report(
     **Arguments:**
 
     - `folders`: where to look. ValueError if one is not there.
-    - `out`: the file. It is complete or not there.
+    - `out`: the file. It is complete or not there. Its folder is made if it is not there.
     - `episodes`: episodes to record of each agent that has a checkpoint.
     - `on_progress`: called with what is done next, in a few words.
 
@@ -46,6 +46,7 @@ def write_report(
     """
     from longpass.report._episodes import record_episodes
 
+    make_folder("the folder of out", Path(out).parent)
     on_progress("reading records")
     store = Store(folders)
     store.refresh()

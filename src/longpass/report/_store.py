@@ -39,6 +39,7 @@ class _File:
         self.tail = Tail(self.name)
         self.lines = 0
         self.odd = 0
+        self.error = ""
         self.run: Run | None = None
         self.ids: list[str] = []
 
@@ -96,11 +97,13 @@ class Store:
 
     def notes(self) -> list[str]:
         """What was found and cannot be shown, in words."""
-        return [
+        odd = [
             f"{file.shown}: {file.odd} of {file.lines} lines are not runs of a known form"
             for file in self._files.values()
             if file.odd
         ]
+        unread = [f"{file.shown}: {file.error}" for file in self._files.values() if file.error]
+        return odd + unread
 
     def ordered(self) -> list[Run]:
         """All runs, in the order of their files."""
@@ -160,6 +163,10 @@ class Store:
             new = file.tail.read()
         except OSError:
             return whole  # it was just deleted, or may not be read: the next look will tell
+        except ValueError as error:
+            file.error = str(error)
+            return whole
+        file.error = ""
         if new.anew:
             self._forget_runs(file)
             file.run, file.lines, file.odd = None, 0, 0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import orjson
 
 from longpass._json import JsonObject
+from longpass.records import MOST_RECORDS, check_size
 
 
 class NewLines(NamedTuple):
@@ -38,7 +39,7 @@ class Tail:
         self._file: tuple[int, int] | None = None  # which file had this name
 
     def read(self) -> NewLines:
-        """Read what is new. OSError if the file cannot be read."""
+        """Read what is new. OSError if the file cannot be read, ValueError if it is too large."""
         found = self.path.stat()
         same = self._file in (None, (found.st_dev, found.st_ino))
         anew = not same or found.st_size < self.place
@@ -47,6 +48,7 @@ class Tail:
             self.place = 0
         if found.st_size == self.place:
             return NewLines([], 0, anew)
+        check_size(found.st_size, MOST_RECORDS)
         with self.path.open("rb") as file:
             file.seek(self.place)
             content = file.read()

@@ -23,6 +23,7 @@ from ._reference import ReferenceLearner as ReferenceLearner
 from ._reference import init_reference as init_reference
 from ._reference import learn_reference as learn_reference
 from ._results import CHANCE as CHANCE
+from ._results import check_result as check_result
 from ._results import read_results as read_results
 from ._results import tabulate_results as tabulate_results
 from ._settings import KIND as KIND

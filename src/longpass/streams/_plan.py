@@ -89,6 +89,8 @@ class SweepPlan:
             values = getattr(self, what)
             if not values or len(set(values)) < len(values):
                 raise ValueError(f"{what} is {values}: it must have at least one value, each once")
+        if not all(isinstance(memory, str) for memory in self.memories):
+            raise TypeError(f"memories is {self.memories}: it must have names of memories")
         largest = max(self.batch_sizes) * max(self.truncations)
         if self.symbols is not None:
             _checks.count("symbols", self.symbols)

@@ -28,6 +28,7 @@ _COLUMNS = {
 }
 
 
+_MOST = 2**53  # of any number in a table
 # What is read of a result.
 _NEEDS: Needs = {
     "settings.task": str,
@@ -64,9 +65,24 @@ def read_results(records: Path) -> pl.DataFrame:
     for file in sorted(records.rglob(RECORDS)):
         for line in Records(file).read_events("result", {"kind": str}):
             if line["kind"] == KIND:
-                check_record(f"a result in {file}", line, _NEEDS)
+                check_result(f"a result in {file}", line)
                 lines.append(line)
     return tabulate_results(lines)
+
+
+def check_result(where: str, line: Line) -> None:
+    """ValueError if a result does not have what the table needs.
+
+    **Arguments:**
+
+    - `where`: where it stands, for the error.
+    - `line`: the record.
+    """
+    check_record(where, line, _NEEDS)
+    settings = line["settings"]
+    for name in ("truncation", "batch_size", "symbols"):
+        if not 1 <= settings[name] <= _MOST:
+            raise ValueError(f"{where} has the settings.{name} {settings[name]}: it is damaged")
 
 
 def tabulate_results(lines: Iterable[Line]) -> pl.DataFrame:
@@ -74,7 +90,7 @@ def tabulate_results(lines: Iterable[Line]) -> pl.DataFrame:
 
     **Arguments:**
 
-    - `lines`: the records, oldest first.
+    - `lines`: the records, oldest first, which `check_result` has passed.
 
     **Returns:** one row per run.
     """

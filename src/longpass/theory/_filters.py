@@ -275,6 +275,9 @@ def pools_for(horizon: float | int, base: float, wiring: Wiring = "chain") -> in
                 f"{reach:g} steps back: it must be at most that, or base must be larger"
             )
         pools += 1
-        delay = math.pow(base, pools) - 1.0
+        try:
+            delay = math.pow(base, pools) - 1.0
+        except OverflowError:
+            delay = math.inf
         reach = delay if wiring == "parallel" else reach + delay
     return pools
