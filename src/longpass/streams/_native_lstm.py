@@ -80,6 +80,8 @@ class Reading(NamedTuple):
     sure: Any
     state_slopes: Any
     """Slopes of the loss by the hidden states, (S, H)."""
+    state: Any
+    """Scratch, (H,)."""
     out: Any
     """Scratch, (M,)."""
     out_slope: Any
@@ -150,10 +152,14 @@ def _run_steps(recurrent, piece, first, streams, table, history, labelled):
 
 
 @compile_native
-def _read_state(w, g, state, label, share, s, reading):
-    """Read the hidden state at slot `s`, and add the gradients of the layers that do."""
-    out, out_slope, logits = reading.out, reading.out_slope, reading.logits
+def _read_state(w, g, history, t, r, label, share, s, reading):
+    """Read row `r` after step `t`, at slot `s`, and add the gradients of the layers that do."""
+    state, out, out_slope, logits = reading.state, reading.out, reading.out_slope, reading.logits
     zero = state.dtype.type(0)
+    # Computed anew: if a sequence starts at the next step, that has cleared `history.hidden`.
+    H = len(state)
+    for j in range(H):
+        state[j] = history.gates[t, r, 3 * H + j] * history.cell_tanh[t, r, j]
     apply_layer(w.hidden, w.hidden_bias, state, out)
     for m in range(len(out)):
         out[m] = relu(out[m], zero)
@@ -255,6 +261,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
         np.empty(most, np.bool_),
         np.empty(most, np.bool_),
         np.empty((most, H), dtype),
+        np.empty(H, dtype),
         np.empty(M, dtype),
         np.empty(M, dtype),
         np.empty(C, dtype),
@@ -303,10 +310,10 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
                     cell[streams[r], j] = history.cell[end, r, j]
             if labelled:
                 for s in range(slots):
-                    r, after = place[stream[s]] - begin, time[s] + 1
+                    r = place[stream[s]] - begin
                     if 0 <= r < len(streams):
                         label = piece.labels[first + time[s], stream[s]]
-                        _read_state(w, g, history.hidden[after, r], label, share, s, reading)
+                        _read_state(w, g, history, time[s], r, label, share, s, reading)
                 _reverse_steps(
                     w,
                     g,
