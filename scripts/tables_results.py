@@ -1,5 +1,6 @@
 """Tables of the paper's claims, the benchmark, agents inside sb3-contrib and faults."""
 
+import statistics
 from pathlib import Path
 
 from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
@@ -108,7 +109,16 @@ def reliability_table() -> str:
     for by_seed in last.values():
         every = list(by_seed.values())
         sums = {name: sum(one[name] for one in every) for name in ("tries", "survived", "lost")}
-        lines.append({**every[-1], **sums, "note": "; ".join(one["note"] for one in every)})
+        costs = [one["seconds"] for one in every if one["seconds"] is not None]
+        lines.append(
+            {
+                **every[-1],
+                **sums,
+                "seconds": statistics.median(costs) if costs else None,
+                "note": "; ".join(one["note"] for one in every),
+                "commit": ", ".join(dict.fromkeys(one["commit"] for one in every)),
+            }
+        )
     rows = [
         "| fault | tries | survived | lost | seconds | what else | made by |",
         "|---|---:|---:|---:|---:|---|---|",
