@@ -137,7 +137,7 @@ def few_memory_maps():
     yield
     maps = Path("/proc/self/maps")
     seldom = next(_count_tests) % 8 == 0
-    if seldom and maps.exists() and maps.read_bytes().count(b"\n") > 30_000:
+    if seldom and maps.exists() and maps.read_bytes().count(b"\n") > 20_000:
         jax.clear_caches()
 
 

@@ -244,7 +244,7 @@ def test_any_gymnasium_environment(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ((), 1, "name a task (cued-catch, t-maze, sequence-recall) or a --gym"),
+        ((), 1, "name a task (cued-catch, t-maze, sequence-recall, delayed-cue) or a --gym"),
         (("t-maze", "--gym", "CartPole-v1"), 1, "not both"),
         (("chess",), 2, "chess"),
         (("t-maze", "--memory", "tape"), 1, "memory is 'tape': it must be one of 'chain'"),

@@ -3,7 +3,7 @@
 import io
 import json
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -56,7 +56,8 @@ class Checkpoints:
     def save(self, tree: object, settings: JsonObject) -> None:
         """Write `tree` as the latest checkpoint; the latest so far becomes the one before."""
         new = self.latest.with_name("checkpoint-new.npz")
-        write_atomically(new, lambda file: _write(file, tree, settings))
+        data = to_bytes(tree, settings)
+        write_atomically(new, lambda file: file.write(data))
         # At every moment one complete checkpoint has a name that `load` looks for.
         if self.latest.exists():
             self.latest.replace(self.before)
@@ -99,8 +100,10 @@ def to_bytes(tree: object, settings: JsonObject) -> bytes:
 
     The bytes, which `from_bytes` reads.
     """
+    text = np.frombuffer(json.dumps(settings).encode(), np.uint8)
+    leaves = {name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()}
     file = io.BytesIO()
-    _write(file, tree, settings)
+    np.savez(file, **{_SETTINGS: text, **leaves})
     return file.getvalue()
 
 
@@ -119,12 +122,6 @@ def from_bytes(data: bytes, like: Tree, settings: JsonObject | None) -> Tree:
     """
     members, found = _read(data)
     return _fit("the state", members, found, like, found if settings is None else settings)
-
-
-def _write(file: IO[bytes], tree: object, settings: JsonObject) -> None:
-    text = np.frombuffer(json.dumps(settings).encode(), np.uint8)
-    leaves = {name: np.asarray(_key_data(leaf)) for name, leaf in _named(tree).items()}
-    np.savez(file, **{_SETTINGS: text, **leaves})
 
 
 def _read(source: Path | bytes) -> tuple[dict[str, np.ndarray], JsonObject]:
