@@ -131,6 +131,8 @@ def kill_command(killed: Killed, seconds: float, seed: int, scratch: Path, goal:
         number += 1
         _kill_one_run(killed, scratch / f"run-{number}", rng, duration, expected, tally, goal)
     sys.stderr.write(f"{killed.label}: {tally.kills} kills of {number} runs, {tally.lost} lost\n")
+    if tally.kills < goal:
+        sys.stderr.write(f"{killed.label}: no time was left for {goal - tally.kills} kills\n")
     return tally.row(f"kill -9 of {killed.label}", f"{number} runs, seed {seed}")
 
 

@@ -31,7 +31,8 @@ def run_chaos(*args):
 
 @pytest.mark.slow
 def test_a_few_kills_lose_nothing():
-    done = run_chaos("kills", "--commands", "classify", "--kills", 4, "--minutes", 1, "--json")
+    # The kills end it, not the time, however slow the machine is.
+    done = run_chaos("kills", "--commands", "classify", "--kills", 4, "--minutes", 30, "--json")
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert (row["tries"], row["survived"], row["lost"]) == (4, 4, 0), done.stderr
