@@ -6,12 +6,13 @@ import json
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from longpass.report import Follower, make_server
+from longpass.report import Follower, _server, make_server
 from tests.helpers import SMALL, TASK, start_longpass
 from tests.report.browser import needs_browser
 from tests.report.made_up import append, stream_line, write_sweep
@@ -111,6 +112,24 @@ def test_a_port_that_is_taken_is_refused(folder):
         pytest.raises(ValueError, match=f"port is {port} at 127.0.0.1, which cannot be used"),
     ):
         make_server(follower, port=port)
+
+
+def test_stopping_waits_for_what_is_being_evaluated(folder, monkeypatch):
+    """Python crashes if it shuts down while a thread imports JAX or runs its code."""
+    began, ended = threading.Event(), threading.Event()
+
+    def place_slowly(store):
+        began.set()
+        time.sleep(0.2)
+        ended.set()
+
+    monkeypatch.setattr(_server, "_EVALUATE_AFTER", 0.0)
+    monkeypatch.setattr(_server, "place_agents", place_slowly)
+    follower = Follower([folder])
+    follower.start()
+    assert began.wait(10)
+    follower.stop()
+    assert ended.is_set()
 
 
 @contextlib.contextmanager

@@ -47,19 +47,25 @@ class Follower:
         """The version of the store that the claims were evaluated from."""
         self._stopped = threading.Event()
         self._changed = threading.Event()
+        self._threads = [
+            threading.Thread(target=work, daemon=True) for work in (self._follow, self._evaluate)
+        ]
 
     def start(self) -> None:
         """Read what there is, then follow it."""
         self.store.refresh()
         place_streams(self.store)
         self._changed.set()
-        for work in (self._follow, self._evaluate):
-            threading.Thread(target=work, daemon=True).start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        """End the threads."""
+        """End the threads, and wait for them: Python crashes if it shuts down while one of them
+        imports JAX."""
         self._stopped.set()
         self._changed.set()
+        for thread in self._threads:
+            thread.join()
 
     def answer(self, since: int, claims: int) -> JsonObject:
         """What changed since a version of the store, and the claims if they are newer."""
@@ -86,6 +92,8 @@ class Follower:
             self._changed.clear()
             version = self.store.version
             place_agents(self.store)
+            if self._stopped.is_set():
+                return
             wait = last + _CLAIMS_EVERY - time.monotonic()
             if self.claims is None or wait <= 0:
                 self.claims, self.claims_version = evaluate_claims(self.store), version
