@@ -3,12 +3,14 @@
 import statistics
 from pathlib import Path
 
+from longpass.agents import find_returns
 from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
 from longpass.cli._benchmark import make_markdown
 from longpass.records import Line, Records
 from longpass.streams import read_benchmark, score_memories, tabulate_scores
 
 ROOT = Path(__file__).parent.parent
+_SOLVED = 0.9  # of a highest return of 1
 
 
 def claims_table() -> str:
@@ -76,6 +78,28 @@ def benchmark_table() -> str:
     """The scores of all memories, as `longpass benchmark --show --markdown` prints them."""
     scores = score_memories(read_benchmark(ROOT / "results" / "benchmark"))
     return make_markdown(tabulate_scores(scores))
+
+
+def delays_table() -> str:
+    """What chains and LSTMs earn on Delayed Cue, by delay: the mean, and how many solve it."""
+    runs: dict[tuple[str, int], dict[int, list[float]]] = {}
+    for run in find_returns(ROOT / "results" / "agents" / "delays"):
+        settings = run.settings
+        memory = settings.agent.network.memory, settings.agent.block_every
+        scores = runs.setdefault(memory, {}).setdefault(settings.params.delay, [])
+        scores.append(run.score)
+    delays = sorted({delay for scores in runs.values() for delay in scores})
+    rows = ["| memory | gradients over | " + " | ".join(f"delay {one}" for one in delays) + " |"]
+    rows.append("|---|---:|" + "---|" * len(delays))
+    for (memory, block_every), by_delay in sorted(runs.items()):
+        cells = [_solved_in_words(by_delay.get(delay, [])) for delay in delays]
+        rows.append(f"| {memory} | {block_every} steps | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def _solved_in_words(scores: list[float]) -> str:
+    solved = sum(score >= _SOLVED for score in scores)
+    return f"{statistics.mean(scores):.2f}, {solved} of {len(scores)}" if scores else ""
 
 
 def sb3_table() -> str:

@@ -282,7 +282,7 @@ def learn_lstm(w, g, adam, counts, piece, hidden, cell, count):
         np.empty((H, 4 * H), dtype),
         np.zeros(2, np.int64),
     )
-    pending = 0
+    pending = np.int64(0)  # for a plain 0 Numba would compile Adam a second time
     for first in range(0, piece.symbols.shape[0], T):
         if counts.updates[0] >= counts.limit:
             break

@@ -232,7 +232,7 @@ def learn_pools(w, g, adam, counts, piece, filters, state, count):
     seen, seen_slope = np.empty((k + 1) * V, dtype), np.empty((k + 1) * V, dtype)
     out, out_slope = np.empty(M, dtype), np.empty(M, dtype)
     logits, slope = np.empty(C, dtype), np.empty(C, dtype)
-    pending = 0
+    pending = np.int64(0)  # for a plain 0 Numba would compile Adam a second time
     for first in range(0, piece.symbols.shape[0], T):
         if counts.updates[0] >= counts.limit:
             break

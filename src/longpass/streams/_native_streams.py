@@ -125,7 +125,7 @@ def start_native_streams(
 
 def derive_key(key: tuple[int, int], number: int) -> tuple[int, int]:
     """As `jax.random.fold_in`, and one of the keys of `jax.random.split`."""
-    first, second = _hash(*key, 0, number)
+    first, second = _hash(*key, number)
     return int(first), int(second)
 
 
@@ -139,11 +139,11 @@ def draw_words(
 
 
 @compile_native
-def _hash(first, second, high, low):
-    """Threefry with 20 rounds: two words from a key of two words and a count of two words."""
+def _hash(first, second, number):
+    """Threefry with 20 rounds: two words from a key of two words and a number below 2^32."""
     first, second = np.uint64(first), np.uint64(second)
     keys = (first, second, first ^ second ^ _PARITY)
-    x, y = (np.uint64(high) + first) & _MASK, (np.uint64(low) + second) & _MASK
+    x, y = first, (np.uint64(number) + second) & _MASK
     for turn in range(5):
         for rotation in _ROTATIONS[turn % 2]:
             x = (x + y) & _MASK
@@ -157,13 +157,13 @@ def _hash(first, second, high, low):
 @compile_native
 def _fill_words(first, second, words):
     for n in range(words.shape[1]):
-        words[0, n], words[1, n] = _hash(first, second, 0, n)
+        words[0, n], words[1, n] = _hash(first, second, n)
 
 
 @compile_native
 def _draw_word(first, second, index):
     """Word `index` of `jax.random.bits(key, (n,), uint32)`."""
-    x, y = _hash(first, second, 0, index)
+    x, y = _hash(first, second, index)
     return x ^ y
 
 
@@ -229,7 +229,7 @@ def _read_streams(task, words, numbers, places, symbols, labels, starts):
     for b in range(len(numbers)):
         step, steps = 0, symbols.shape[0]
         while step < steps:
-            first, second = _hash(words[b, 0], words[b, 1], 0, numbers[b])
+            first, second = _hash(words[b, 0], words[b, 1], numbers[b])
             length, label = _draw_sequence(task, first, second, sequence)
             place = places[b]
             count = min(length - place, steps - step)
@@ -250,12 +250,12 @@ def _read_streams(task, words, numbers, places, symbols, labels, starts):
 def _start_streams(task, seed, purpose, words, places):
     """Keys (B, 2) and first places (B,) of the streams of a run."""
     sequence = np.empty(task.longest, np.int64)
-    run = _hash(0, seed, 0, purpose)
+    run = _hash(np.int64(0), seed, np.int64(purpose))
     for b in range(len(places)):
-        stream = _hash(run[0], run[1], 0, b)
-        key = _hash(stream[0], stream[1], 0, 0)
-        place = _hash(stream[0], stream[1], 0, 1)
+        stream = _hash(run[0], run[1], b)
+        key = _hash(stream[0], stream[1], np.int64(0))
+        place = _hash(stream[0], stream[1], np.int64(1))
         words[b, 0], words[b, 1] = key[0], key[1]
-        zeroth = _hash(key[0], key[1], 0, 0)
+        zeroth = _hash(key[0], key[1], np.int64(0))
         length, _ = _draw_sequence(task, zeroth[0], zeroth[1], sequence)
         places[b] = np.int64(_draw_word(place[0], place[1], 0) % np.uint64(length))

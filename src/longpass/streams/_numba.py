@@ -19,13 +19,15 @@ ARITHMETIC: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "arcp", "afn", "nsz"},
     "error_model": "numpy",
 }
+# Nothing calls these functions from C, and an entry for it takes time to compile.
+_UNUSED: dict[str, Any] = {"no_cfunc_wrapper": True}
 
 
 def compile_native(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function by Numba, when it is first called with some types."""
     # Tests check types by wrapping all functions of a package; Numba has to see what is inside.
     with _cache_in(_cache_folder()):
-        return njit(cache=True, nogil=True, **ARITHMETIC)(inspect.unwrap(function))
+        return njit(cache=True, nogil=True, **_UNUSED, **ARITHMETIC)(inspect.unwrap(function))
 
 
 @functools.cache
