@@ -2,12 +2,12 @@
 
 import math
 
-from scipy.stats import binomtest
+import scipy
 
 
 def proportion_interval(successes: int, count: int) -> tuple[float, float, float]:
     """(Proportion, lower and upper end of its 95 % interval by Wilson's score)."""
-    interval = binomtest(successes, count).proportion_ci(0.95, method="wilson")
+    interval = scipy.stats.binomtest(successes, count).proportion_ci(0.95, method="wilson")
     return successes / count, interval.low, interval.high
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
-from scipy import stats
 
 from longpass import _checks
 from longpass.agents._gym_copies import GymCopies
@@ -297,7 +297,7 @@ def bootstrap_interval(
     """
     if np.ptp(scores) == 0:
         return float(scores[0]), float(scores[0])
-    result = stats.bootstrap(
+    result = scipy.stats.bootstrap(
         (scores,),
         np.mean,
         n_resamples=2000,

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.stats import ttest_ind
 
 from longpass import _checks
 
@@ -96,7 +96,7 @@ def welch_p_value(one: np.ndarray, other: np.ndarray) -> float | None:
     with warnings.catch_warnings():
         # For scores that hardly vary, SciPy warns of a loss of precision.
         warnings.simplefilter("ignore", RuntimeWarning)
-        result: Any = ttest_ind(one, other, equal_var=False)
+        result: Any = scipy.stats.ttest_ind(one, other, equal_var=False)
     return None if np.isnan(result.pvalue) else float(result.pvalue)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.stats import rankdata
 
 from longpass._intervals import difference_interval, proportion_interval
 
@@ -131,12 +131,12 @@ def _above(
 ) -> Float[np.ndarray, " draws"]:
     """The share of pairs in which `first` is larger, from ranks: Mann and Whitney's U."""
     count = first.shape[1]
-    ranks = rankdata(np.concatenate([first, second], axis=1), axis=1)[:, :count]
+    ranks = scipy.stats.rankdata(np.concatenate([first, second], axis=1), axis=1)[:, :count]
     return (ranks.mean(axis=1) - (count + 1) / 2) / second.shape[1]
 
 
 def _spearman(pairs: Float[np.ndarray, "draws runs 2"]) -> Float[np.ndarray, " draws"]:
-    ranks = rankdata(pairs, axis=1)
+    ranks = scipy.stats.rankdata(pairs, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     x, y = ranks[..., 0], ranks[..., 1]
     scale = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))

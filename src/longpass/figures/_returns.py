@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from longpass.agents import Axis, Returns
 from longpass.figures import _style
@@ -72,7 +72,7 @@ def draw_runs(
     axis.plot(grid / unit, mean, label=label, **style)
     if len(curves) > 1:
         deviation = curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
-        half = student.ppf(0.975, len(curves) - 1) * deviation
+        half = stdtrit(len(curves) - 1, 0.975) * deviation
         colour = style["color"]
         axis.fill_between(grid / unit, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
 

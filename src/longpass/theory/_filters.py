@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import scipy.signal
+import scipy  # it loads its parts on first use: signal and stats take a second
 from jaxtyping import Complex, Float, Int
 
 from longpass import _checks

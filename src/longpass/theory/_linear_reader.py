@@ -10,7 +10,7 @@ standard deviation of white noise on each number, relative to the deviation of i
 """
 
 import numpy as np
-import scipy.linalg
+import scipy
 from jaxtyping import Float, Integer
 
 from longpass import _checks
