@@ -17,6 +17,7 @@ from tables_results import (
     agent_claims_table,
     benchmark_table,
     claims_table,
+    delays_table,
     reliability_table,
     sb3_table,
     short_claims_table,
@@ -43,7 +44,10 @@ END = "<!-- end -->"
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "../README.md": {"<!-- claims in short -->": short_claims_table},
     "reliability.md": {"<!-- faults -->": reliability_table},
-    "benchmark.md": {"<!-- scores of the benchmark -->": benchmark_table},
+    "benchmark.md": {
+        "<!-- scores of the benchmark -->": benchmark_table,
+        "<!-- delays -->": delays_table,
+    },
     "agents.md": {
         "<!-- settings of agents -->": agent_tables,
         "<!-- space of the search -->": search_space_table,

@@ -84,16 +84,16 @@ def delays_table() -> str:
     """What chains and LSTMs earn on Delayed Cue, by delay: the mean, and how many solve it."""
     runs: dict[tuple[str, int], dict[int, list[float]]] = {}
     for run in find_returns(ROOT / "results" / "agents" / "delays"):
-        settings = run.settings
-        memory = settings.agent.network.memory, settings.agent.block_every
-        scores = runs.setdefault(memory, {}).setdefault(settings.params.delay, [])
-        scores.append(run.score)
+        network, learner = run.settings.agent.network, run.settings.agent.learner
+        memory = network.memory + (", chrono" if network.longest_time else "")
+        cells = runs.setdefault((memory, learner.block_every), {})
+        cells.setdefault(run.settings.params.delay, []).append(run.score)
     delays = sorted({delay for scores in runs.values() for delay in scores})
     rows = ["| memory | gradients over | " + " | ".join(f"delay {one}" for one in delays) + " |"]
     rows.append("|---|---:|" + "---|" * len(delays))
     for (memory, block_every), by_delay in sorted(runs.items()):
-        cells = [_solved_in_words(by_delay.get(delay, [])) for delay in delays]
-        rows.append(f"| {memory} | {block_every} steps | " + " | ".join(cells) + " |")
+        found = [_solved_in_words(by_delay.get(delay, [])) for delay in delays]
+        rows.append(f"| {memory} | {block_every} steps | " + " | ".join(found) + " |")
     return "\n".join(rows)
 
 

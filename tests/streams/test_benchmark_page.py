@@ -8,7 +8,8 @@ from longpass.streams import read_benchmark
 
 RESULTS = Path(__file__).parents[2] / "results" / "benchmark"
 SLOW_TASKS = ("two-markers", "recall")
-GATED = ("lstm", "lstm, chrono", "gru", "gru, chrono", "mingru")
+GATED = ("lstm", "lstm, chrono", "gru", "gru, chrono", "mingru", "mingru, chrono")
+OTHERS = ("S6 (memax)", "FFM (memax)", "FART (memax)")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,13 @@ def test_only_chains_learn_from_short_gradients(cells):
     assert min(count_solved(cells, SLOW_TASKS, ["chain, layer"])) == 8
     plain = count_solved(cells, SLOW_TASKS, ["chain"])
     assert (min(plain), max(plain)) == (2, 9)
-    assert not any(count_solved(cells, SLOW_TASKS, GATED, (1, 2, 4, 8, 16)))
-    assert not any(count_solved(cells, ["previous"], GATED, (1, 2, 4, 8)))
+    memories = GATED + OTHERS
+    assert not any(count_solved(cells, SLOW_TASKS, memories, (1, 2, 4, 8, 16)))
+    assert not any(count_solved(cells, ["previous"], [*memories, "lru"], (1, 2, 4, 8)))
+    linear, short = ["lru", "parallel"], (1, 2, 4, 8)
+    assert sorted(set(count_solved(cells, ["two-markers"], linear, short))) == [0, 1, 2]
+    assert not any(count_solved(cells, ["recall"], linear, short))
+    assert count_solved(cells, SLOW_TASKS, ["lru"], (64,)) == [8, 5]
 
 
 def test_a_chain_does_not_tell_exact_times(cells):
@@ -39,16 +45,18 @@ def test_a_chain_does_not_tell_exact_times(cells):
     ]
     best = max(cell.best for cell in chains)
     assert round(best, 2) == 0.82
-    assert min(count_solved(cells, ["previous"], GATED[:4], (16,))) == 3
+    assert min(count_solved(cells, ["previous"], [*GATED[:4], "lru"], (16,))) == 3
 
 
 def test_initial_gates_matter(cells):
-    solved = count_solved(cells, ["recall"], GATED[:4], (64,))
-    assert dict(zip(GATED, solved, strict=False)) == {
+    solved = count_solved(cells, ["recall"], GATED, (64,))
+    assert dict(zip(GATED, solved, strict=True)) == {
         "lstm": 1,
         "lstm, chrono": 6,
         "gru": 0,
         "gru, chrono": 6,
+        "mingru": 0,
+        "mingru, chrono": 6,
     }
     short = [cells["recall", "lstm, chrono", t].best for t in (1, 2, 4, 8, 16)]
     assert round(short[0], 2) == 0.92
@@ -77,4 +85,5 @@ def test_twice_the_length(cells):
     assert span(means("recall", chains)) == (0.25, 0.84)
     assert span(means("two-markers", GATED[:4])) == (0.25, 0.53)
     assert means("two-markers", ["mingru"]) == [0.98]
+    assert means("recall", ["FART (memax)"]) == [0.91]
     assert span(means("recall", ["lstm, chrono", "gru, chrono"])) == (0.82, 0.83)

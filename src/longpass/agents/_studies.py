@@ -90,18 +90,21 @@ class StudyPlan:
             case "delays":
                 for delay in DELAYS:
                     params = envs.WORLDS["delayed-cue"].load_params()(delay=delay)
-                    for chosen in _DELAY_MEMORIES:
-                        gates = {"longest_time": 2 * delay} if chosen["memory"] == "lstm" else {}
+                    for chosen, chrono in _DELAY_MEMORIES:
+                        gates = {"longest_time": 2 * delay} if chrono else {}
                         yield resolve_settings("delayed-cue", params, chosen | gates, seed=i)
 
 
 DELAYS = (10, 30, 100, 300)
 """The delays of the study delays."""
-# With a frozen writer block_every makes no difference to a chain.
-_DELAY_MEMORIES: tuple[Overrides, ...] = (
-    {"memory": "chain", "block_every": 3},
-    {"memory": "lstm", "block_every": 3},
-    {"memory": "lstm", "block_every": 300},
+# And whether gates have chrono initialisation, with times up to twice the delay. With a frozen
+# writer block_every makes no difference to a chain.
+_DELAY_MEMORIES: tuple[tuple[Overrides, bool], ...] = (
+    ({"memory": "chain", "block_every": 3}, False),
+    ({"memory": "lstm", "block_every": 3}, True),
+    ({"memory": "lstm", "block_every": 300}, True),
+    ({"memory": "lstm", "block_every": 3}, False),
+    ({"memory": "lstm", "block_every": 300}, False),
 )
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
