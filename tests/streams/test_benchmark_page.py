@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from longpass.agents import find_returns
 from longpass.streams import read_benchmark
 
-RESULTS = Path(__file__).parents[2] / "results" / "benchmark"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results" / "benchmark"
 SLOW_TASKS = ("two-markers", "recall")
 GATED = ("lstm", "lstm, chrono", "gru", "gru, chrono", "mingru", "mingru, chrono")
 OTHERS = ("S6 (memax)", "FFM (memax)", "FART (memax)")
@@ -85,5 +87,33 @@ def test_twice_the_length(cells):
     assert span(means("recall", chains)) == (0.25, 0.84)
     assert span(means("two-markers", GATED[:4])) == (0.25, 0.53)
     assert means("two-markers", ["mingru"]) == [0.98]
+    assert means("two-markers", ["S6 (memax)"]) == [0.8]
     assert means("recall", ["FART (memax)"]) == [0.91]
-    assert span(means("recall", ["lstm, chrono", "gru, chrono"])) == (0.82, 0.83)
+    assert means("recall", ["lru"]) == [0.36]
+    lru = [
+        one
+        for key, cell in cells.items()
+        if key[:2] == ("two-markers", "lru")
+        for one in cell.longer
+    ]
+    assert round(sum(lru) / len(lru), 2) == 0.24
+    chrono = [memory for memory in GATED if memory.endswith("chrono")]
+    assert span(means("recall", chrono)) == (0.82, 0.86)
+
+
+def test_delays():
+    learned: dict[tuple[str, bool, int], dict[int, int]] = {}
+    for run in find_returns(ROOT / "results" / "agents" / "delays"):
+        network, learner = run.settings.agent.network, run.settings.agent.learner
+        key = network.memory, network.longest_time is not None, learner.block_every
+        counts = learned.setdefault(key, {})
+        delay = run.settings.params.delay
+        counts[delay] = counts.get(delay, 0) + (run.score >= 0.9)
+    every = {10: 3, 30: 3, 100: 3, 300: 3}
+    assert learned == {
+        ("chain", False, 3): every,
+        ("lstm", True, 3): every,
+        ("lstm", True, 300): every,
+        ("lstm", False, 3): {**every, 100: 0, 300: 0},
+        ("lstm", False, 300): {**every, 300: 0},
+    }
