@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from longpass.streams._settings import LearnerName, StreamSettings, choose_learner
 
 # Seconds on one core of the machine that results/ was made on. Native code: fitted by least squares
-# to the rates of 200 random runs of the preset paper. JAX: fitted by hand to records.
-_NATIVE_START = 0.3  # from settings to the first update, and measuring at the end
+# to 360 random runs of the preset laptop. JAX: fitted by hand to records.
+_NATIVE_START = 0.2  # from settings to the first update, and measuring at the end
 _JAX_START = 7.0  # with compiling
 _LABEL = 1 / 105  # labels per symbol
 
@@ -41,8 +41,8 @@ def _estimate_pools(s: StreamSettings) -> float:
     assert s.viewport_size is not None
     weights = (s.num_pools + 1) * s.viewport_size * (s.pool_size + s.hidden_size)
     units = s.num_pools * s.pool_size
-    per_symbol = 23 + 0.091 * units + 0.19 * weights * _LABEL
-    return 1e-9 * (s.updates * (1190 + 0.49 * weights) + _count_symbols(s) * per_symbol)
+    per_symbol = 29 + 0.112 * units + 0.246 * weights * _LABEL
+    return 1e-9 * (s.updates * (1093 + 0.217 * weights) + _count_symbols(s) * per_symbol)
 
 
 def _estimate_gates(s: StreamSettings) -> float:
@@ -50,8 +50,8 @@ def _estimate_gates(s: StreamSettings) -> float:
     size, weights = s.state_size, _count_gate_weights(s)
     # Only streams with a label have a backward pass, up to that label.
     backward = min(0.85, s.truncation * _LABEL / 2)
-    per_symbol = (1 + backward) * (67 + 1.26 * size) + (1 + 2 * backward) * 0.11 * size**2
-    return 1e-9 * (s.updates * (800 + 0.44 * weights) + _count_symbols(s) * per_symbol)
+    per_symbol = (1 + backward) * (32 + 1.95 * size) + (1 + 2 * backward) * 0.089 * size**2
+    return 1e-9 * (s.updates * (1387 + 0.297 * weights) + _count_symbols(s) * per_symbol)
 
 
 def _estimate_pools_by_jax(s: StreamSettings) -> float:
