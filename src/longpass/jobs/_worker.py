@@ -8,11 +8,16 @@ import math
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+_MAPS = Path("/proc/self/maps")
+_MOST_MAPS = 30_000  # Linux ends a process that needs more than 65,530
 
 
 class Message(NamedTuple):
@@ -53,11 +58,20 @@ def run_job(
     on_progress: Callable[[float, Sequence[float]], None],
 ) -> Message:
     """Call the work function: the job's last message."""
+    _drop_programs()
     try:
         result = work(payload, on_progress)
     except BaseException as error:
         return Message("failed", error=f"{type(error).__name__}: {error}")
     return Message("done", 1.0, result=result)
+
+
+def _drop_programs() -> None:
+    """Let JAX forget the programs of earlier jobs before they take all memory maps. Each program
+    takes hundreds, and where every job has shapes of its own none is used again."""
+    jax: Any = sys.modules.get("jax")
+    if jax is not None and _MAPS.exists() and _MAPS.read_bytes().count(b"\n") > _MOST_MAPS:
+        jax.clear_caches()
 
 
 def worker_main(
