@@ -19,9 +19,8 @@ def compile_and_count(programs):
 
 def test_programs_of_earlier_jobs_are_kept_while_there_are_memory_maps():
     work = compile_and_count([])
-    for job in range(3):
-        message = _worker.run_job(work, float(job), lambda *_: None)
-    assert message.result == [1, 1, 1]
+    messages = [_worker.run_job(work, float(job), lambda *_: None) for job in range(3)]
+    assert messages[-1].result == [1, 1, 1]
 
 
 def test_programs_of_earlier_jobs_are_dropped_before_memory_maps_run_out(monkeypatch, tmp_path):
@@ -29,6 +28,5 @@ def test_programs_of_earlier_jobs_are_dropped_before_memory_maps_run_out(monkeyp
     maps.write_text("a map\n" * (_worker._MOST_MAPS + 1))
     monkeypatch.setattr(_worker, "_MAPS", maps)
     work = compile_and_count([])
-    for job in range(3):
-        message = _worker.run_job(work, float(job), lambda *_: None)
-    assert message.result == [0, 0, 1]
+    messages = [_worker.run_job(work, float(job), lambda *_: None) for job in range(3)]
+    assert messages[-1].result == [0, 0, 1]

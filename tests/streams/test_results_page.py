@@ -1,5 +1,6 @@
 """What docs/results.md says of the paper's figure 4 is what the records say."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -26,7 +27,7 @@ def cells():
     )
 
 
-def pick(cells, tasks, memory, truncations=range(1000)):
+def pick(cells, tasks, memory, truncations: Iterable[int] = range(1000)):
     """The cells of a memory on some tasks, by default at every truncation."""
     of = pl.col("task").is_in(tasks), pl.col("truncation").is_in(list(truncations))
     return cells.filter(*of, memory=memory)
