@@ -100,7 +100,16 @@ def test_twice_the_length(cells):
     assert overall("recall", "FART (memax)") == 0.91
 
 
-def test_delays():
+def test_optimiser_steps_of_lstms_that_do_not_learn_a_delay():
+    steps: dict[tuple[int | None, int], set[float]] = {}
+    for run in find_returns(ROOT / "results" / "agents" / "delays", "optimiser_steps"):
+        network, learner = run.settings.agent.network, run.settings.agent.learner
+        if run.settings.params.delay == 300 and network.memory == "lstm":
+            steps.setdefault((network.longest_time, learner.block_every), set()).add(run.end)
+    assert (steps[None, 3], steps[None, 300]) == ({4200}, {840})
+
+
+def test_delays_that_are_learned():
     learned: dict[tuple[str, bool, int], dict[int, int]] = {}
     for run in find_returns(ROOT / "results" / "agents" / "delays"):
         network, learner = run.settings.agent.network, run.settings.agent.learner
