@@ -88,6 +88,7 @@ def test_cells_of_a_tutorial(tmp_path):
 
 
 def test_doctests_are_fenced():
+    pytest.importorskip("griffe")
     fence = importlib.import_module("docs_griffe").fence_doctests
     assert fence("One.\n\n>>> 1 + 1\n2\n\nTwo.") == "One.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nTwo."
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("torch")
+
 from chaos import fuzz
 from chaos._commands_to_fuzz import CONTRADICTIONS, command_flags
 from chaos._constructors import CONSTRUCTORS

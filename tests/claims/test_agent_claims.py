@@ -18,6 +18,8 @@ IDS = [
     "sequence-recall-order",
     "lstm-onset-cued-catch",
     "lstm-onset-t-maze",
+    "forget-bias-onset-cued-catch",
+    "forget-bias-onset-t-maze",
     "paper-form",
 ]
 
@@ -39,7 +41,7 @@ def make_runs(name, runs):
 
 def write_studies(folder, learns=as_the_paper_says, runs=4, change=lambda run: run):
     """Made-up records of all agents of the figures."""
-    for name in ("returns", "onset", "paper-form"):
+    for name in ("returns", "onset", "forget-bias", "paper-form"):
         lines = []
         for one in make_runs(name, runs):
             best = one.run.max_return()
@@ -77,6 +79,7 @@ def test_claims_hold_where_agents_are_as_the_paper_says(tmp_path):
     assert by_id["cued-catch-chain"].weakest.value == 1.0
     # Five difficulties, and the LSTMs of the figure of returns at the hardest.
     assert by_id["lstm-onset-t-maze"].n == (5 + 1) * 6
+    assert by_id["forget-bias-onset-t-maze"].n == 5 * 6
     assert by_id["sequence-recall-order"].weakest.value == 1.0
 
 

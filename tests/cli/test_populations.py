@@ -214,10 +214,11 @@ def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     records_of(tmp_path / "a" / "short", seed=2, rollout=60)
     records_of(tmp_path / "b" / "lstm", ends=(-1.0, 0.1), **lstm)
     records_of(tmp_path / "b" / "limbo", params={"limbo_time": 70}, ends=(-1.0, 0.7), **lstm)
+    records_of(tmp_path / "b" / "bias", longest_time=None, ends=(-1.0, 0.0), **lstm)
     # Runs of streams are not runs of agents.
     (tmp_path / "stream").mkdir()
     (tmp_path / "stream" / "settings.json").write_text('{"kind": "stream"}')
-    assert len(find_returns(tmp_path)) == 9
+    assert len(find_returns(tmp_path)) == 10
     for name in ("rl", "rl-raw", "lstm-onset"):
         code, _, _ = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path / "out")
         assert code == 0
@@ -233,6 +234,7 @@ def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     for part in ("280 steps in limbo, 1 single run<", "70 steps in limbo, 1 single run<"):
         assert part in text
     assert "210 steps in limbo, no records" in text
+    assert "T-maze, LSTM, forget bias 1" in text
     assert "reward-free" not in text
 
 

@@ -82,6 +82,7 @@ from ._settings import PopulationSettings as PopulationSettings
 from ._settings import RunSettings as RunSettings
 from ._settings import holds_agent as holds_agent
 from ._settings import load_settings as load_settings
+from ._studies import FORGET_BIAS as FORGET_BIAS
 from ._studies import LEARNED_WRITER as LEARNED_WRITER
 from ._studies import StudyName as StudyName
 from ._studies import StudyPlan as StudyPlan

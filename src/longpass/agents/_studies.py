@@ -18,7 +18,9 @@ from longpass.agents._settings import RunSettings
 from longpass.agents._study import StudyRun
 from longpass.memory import MemoryName
 
-StudyName = Literal["returns", "onset", "search", "learned-writer", "paper-form", "delays"]
+StudyName = Literal[
+    "returns", "onset", "forget-bias", "search", "learned-writer", "paper-form", "delays"
+]
 """The studies by name, see `StudyPlan`."""
 
 
@@ -28,10 +30,10 @@ class StudyPlan:
 
     name: tyro.conf.Positional[StudyName]
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
-    over the difficulty of Cued Catch and the T-maze. search: random settings for every memory.
-    learned-writer: the chain with a writer that learns at a tenth of the rate. paper-form: the
-    paper's own form of the chain over the difficulty. delays: chain and LSTM on Delayed Cue, which
-    is not of the paper."""
+    over the difficulty of Cued Catch and the T-maze. forget-bias: the LSTM without chrono
+    initialisation, likewise. search: random settings for every memory. learned-writer: the chain
+    with a writer that learns at a tenth of the rate. paper-form: the paper's own form of the chain
+    over the difficulty. delays: chain and LSTM on Delayed Cue, which is not of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -73,6 +75,8 @@ class StudyPlan:
                 for memory in ONSET_MEMORIES:
                     chosen = {"memory": memory, "block_every": ONSET_BLOCK_EVERY}
                     yield from _by_difficulty(chosen, seed=i)
+            case "forget-bias":
+                yield from _by_difficulty({"block_every": ONSET_BLOCK_EVERY, **FORGET_BIAS}, seed=i)
             case "search":
                 for task, row in RETURNS.items():
                     for memory in row.memories:
@@ -106,6 +110,9 @@ _DELAY_MEMORIES: tuple[tuple[Overrides, bool], ...] = (
     ({"memory": "lstm", "block_every": 3}, False),
     ({"memory": "lstm", "block_every": 300}, False),
 )
+FORGET_BIAS: Overrides = {"memory": "lstm", "longest_time": None}
+"""The LSTM of the study forget-bias, whose forget gates begin with a bias of 1, as in most
+libraries; all else as by default."""
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
 

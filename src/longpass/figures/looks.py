@@ -37,6 +37,8 @@ DASHES: dict[str, tuple[float, ...]] = {
 """Lengths of strokes and gaps of each memory's lines, in widths of the line; none: no gaps."""
 LEARNED = "learned writer"
 """The series of chains that learn how to write."""
+FORGET = "forget-bias"
+"""The series of LSTMs whose forget gates begin with a bias of 1."""
 
 
 class Series(NamedTuple):
@@ -48,6 +50,9 @@ class Series(NamedTuple):
 
 
 SERIES = {memory: Series(*look, DASHES[memory]) for memory, look in MEMORIES.items()} | {
-    LEARNED: Series("Concrete, learned writer", SKY, (3.0, 1.0))
+    LEARNED: Series("Concrete, learned writer", SKY, (3.0, 1.0)),
+    FORGET: Series("LSTM, forget bias 1", ORANGE, (2.0, 1.0)),
 }
 """The series of the figures of agents."""
+ONSET_SERIES = ("lstm", FORGET, "chain")
+"""The series of the figure by difficulty, from above."""

@@ -3,8 +3,8 @@
 Appendix F of the paper.
 
 Agents with gradients over 300 steps, over the difficulty of the task: reward-free trials of Cued
-Catch, time in the T-maze's limbo. Above LSTMs, as in the paper, below chains. Dotted, in the same
-colour: the highest possible return.
+Catch, time in the T-maze's limbo. Above LSTMs, with chrono initialisation and with a forget bias of
+1, below chains. Dotted, in the same colour: the highest possible return.
 """
 
 from pathlib import Path
@@ -13,6 +13,7 @@ import matplotlib
 from matplotlib.axes import Axes
 
 from longpass.agents import (
+    FORGET_BIAS,
     ONSET,
     ONSET_BLOCK_EVERY,
     ONSET_MEMORIES,
@@ -32,10 +33,10 @@ from longpass.figures._returns import (
     name_axis,
     set_limits,
 )
-from longpass.figures.looks import MEMORIES
+from longpass.figures.looks import FORGET, ONSET_SERIES, SERIES
 
 Cells = dict[tuple[str, str, int], list[Returns]]
-"""Runs by (world, memory, difficulty)."""
+"""Runs by (world, series, difficulty)."""
 
 
 def draw(
@@ -51,13 +52,13 @@ def draw(
             f"folder"
         )
     tasks = [task for task in ONSET if any(key[0] == task for key in cells)]
-    memories = [one for one in ONSET_MEMORIES if any(key[1] == one for key in cells)]
+    rows = [one for one in ONSET_SERIES if any(key[1] == one for key in cells)]
     with _style.styled():
-        figure = _style.new(0.6 + 3.6 * len(tasks), 0.4 + 3.0 * len(memories))
-        axes = figure.subplots(len(memories), len(tasks), squeeze=False)
-        for row, memory in zip(axes, memories, strict=True):
+        figure = _style.new(0.6 + 3.6 * len(tasks), 0.4 + 3.0 * len(rows))
+        axes = figure.subplots(len(rows), len(tasks), squeeze=False)
+        for row, series in zip(axes, rows, strict=True):
             for axis, task in zip(row, tasks, strict=True):
-                _panel(axis, task, memory, cells, over)
+                _panel(axis, task, series, cells, over)
         return _style.save(figure, out, f"lstm-onset{name_axis(over)}{suffix}")
 
 
@@ -71,32 +72,39 @@ def _cells(found: list[Returns]) -> Cells:
 
 
 def find_place(run: RunSettings) -> tuple[str, str, int] | None:
-    """(World, memory, difficulty) of a run, or None if the figure does not show it."""
+    """(World, series, difficulty) of a run, or None if the figure does not show it.
+
+    The series is its memory, or the LSTM with a forget bias of 1.
+    """
     panel, memory = ONSET.get(run.env), run.agent.network.memory
     if panel is None or memory not in ONSET_MEMORIES:
         return None
     value = getattr(run.params, panel.param)
     if run.agent.learner.block_every != ONSET_BLOCK_EVERY or value not in panel.values:
         return None
-    return (run.env, memory, value) if has_defaults(run, ignore=panel.param) else None
+    if has_defaults(run, ignore=panel.param):
+        return run.env, memory, value
+    if has_defaults(run, ignore=panel.param, changes=FORGET_BIAS):
+        return run.env, FORGET, value
+    return None
 
 
-def _panel(axis: Axes, task: str, memory: str, cells: Cells, over: Axis) -> None:
+def _panel(axis: Axes, task: str, series: str, cells: Cells, over: Axis) -> None:
     panel = ONSET[task]
     words, unit = AXES[over]
-    shown = [run for key, runs in cells.items() if key[:2] == (task, memory) for run in runs]
+    shown = [run for key, runs in cells.items() if key[:2] == (task, series) for run in runs]
     end = max((run.end for run in shown), default=unit)
     # From hard to easy: dark to light, also distinct in print.
     shades = [0.9 * place / (len(panel.values) - 1) for place in range(len(panel.values))]
     for value, colour in zip(panel.values, matplotlib.colormaps["viridis"](shades), strict=True):
-        runs = cells.get((task, memory, value), [])
+        runs = cells.get((task, series, value), [])
         label = f"{value} {panel.words}, {count_runs(runs)}"
         if runs:
             draw_runs(axis, runs, end, label, smooth=True, unit=unit, color=colour)
             draw_max_return(axis, runs[0].settings.max_return(), color=colour)
         else:
             axis.plot([], [], color=colour, label=label)
-    title = f"{panel.title}, {MEMORIES[memory][0]}"
+    title = f"{panel.title}, {SERIES[series].label}"
     axis.set(title=title, xlabel=words, ylabel="return, 100 episodes")
     axis.set_xlim(0, end / unit)
     if shown:

@@ -13,11 +13,12 @@ from scipy.special import stdtrit
 
 from longpass._extras import explain_missing
 from longpass._json import JsonObject
-from longpass.agents import ONSET, ONSET_MEMORIES, RETURNS
+from longpass.agents import ONSET, RETURNS
 from longpass.figures.looks import (
     BLUE,
     GREEN,
     MEMORIES,
+    ONSET_SERIES,
     ORANGE,
     PURPLE,
     SERIES,
@@ -111,7 +112,7 @@ def _make_config() -> JsonObject:
                 "title": panel.title,
                 "words": panel.words,
                 "values": panel.values,
-                "memories": ONSET_MEMORIES,
+                "series": ONSET_SERIES,
             }
             for env, panel in ONSET.items()
         },

@@ -21,8 +21,8 @@ from bokeh.palettes import cividis, interp_palette
 from bokeh.plotting import figure
 
 from longpass._json import JsonObject
-from longpass.agents import ONSET, ONSET_MEMORIES, RETURNS
-from longpass.figures.looks import BLUE, GREY, VERMILION
+from longpass.agents import ONSET, RETURNS
+from longpass.figures.looks import BLUE, GREY, ONSET_SERIES, VERMILION
 from longpass.streams import TaskName
 
 SHADES = list(cividis(48)[16:])
@@ -48,8 +48,8 @@ def make_panels(tasks: Sequence[TaskName]) -> dict[str, JsonObject]:
         for block in row.block_every:
             panels[f"rl|{env}|{block}"] = _curves(height=230)
     for env in ONSET:
-        for memory in ONSET_MEMORIES:
-            panels[f"onset|{env}|{memory}"] = _curves(height=260)
+        for series in ONSET_SERIES:
+            panels[f"onset|{env}|{series}"] = _curves(height=260)
     panels["conditioning"] = _curves(height=330)
     panels["lineage"] = _lineage()
     panels |= {"impulse": _impulse(), "frequency": _frequency(), "delays": _delays()}

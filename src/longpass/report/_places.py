@@ -77,7 +77,7 @@ def evaluate_claims(store: Store) -> list[JsonObject]:
     findings = [(evaluate(claim, results), "scores") for claim in CLASSIFICATION if len(results)]
     returns = keep_longest([one for one in map(_read_returns, agents) if one is not None])
     for claim in AGENTS if returns else ():
-        figure = "onset" if claim.id.startswith("lstm-onset") else "rl"
+        figure = "onset" if "-onset-" in claim.id else "rl"
         findings.append((evaluate(claim, returns), figure))
     return [
         finding.to_json()

@@ -25,18 +25,18 @@
 
   const drawOnset = () => {
     const runs = placed("onset");
-    for (const [env, { values, memories, words }] of Object.entries(longpass.config.onset)) {
-      for (const memory of memories) {
-        const here = runs.filter((run) => run.places.onset[0] === env && run.places.onset[1] === memory);
-        longpass.byId(`onset-box-${env}-${memory}`).hidden = !here.length;
+    for (const [env, { values, series, words }] of Object.entries(longpass.config.onset)) {
+      for (const name of series) {
+        const here = runs.filter((run) => run.places.onset[0] === env && run.places.onset[1] === name);
+        longpass.byId(`onset-box-${env}-${name}`).hidden = !here.length;
         if (!here.length) continue;
         const most = values[0];
         const groups = values.map((value) => ({
           label: `${value} ${words}`, colour: longpass.shade(most - value, 0, most), dashes: [],
           runs: here.filter((run) => run.places.onset[2] === String(value)),
         })).filter((group) => group.runs.length);
-        longpass.drawCurves(`onset|${env}|${memory}`, groups, { axis: state.axis, single: state.single, mean: true, yLabel: RETURN });
-        longpass.byId(`onset-key-${env}-${memory}`).replaceChildren(...longpass.makeKey(groups.map((group) => [`${group.label}, n = ${group.runs.length}`, group.colour, []])));
+        longpass.drawCurves(`onset|${env}|${name}`, groups, { axis: state.axis, single: state.single, mean: true, yLabel: RETURN });
+        longpass.byId(`onset-key-${env}-${name}`).replaceChildren(...longpass.makeKey(groups.map((group) => [`${group.label}, n = ${group.runs.length}`, group.colour, []])));
       }
     }
     longpass.byId("onset-none").hidden = runs.length > 0;
@@ -124,9 +124,9 @@
               make("p", { class: "counts" }, `blocked every ${block} steps`, make("br"), make("span", { id: `rl-count-${env}-${block}` })),
               longpass.makeChart(`rl|${env}|${block}`))))))),
         section("onset", "From which difficulty on each memory learns", "There are no runs of this study in these folders.",
-          make("div", { class: "grid wide" }, ...Object.entries(onset).flatMap(([env, { title, memories }]) => memories.map((memory) =>
-            make("div", { id: `onset-box-${env}-${memory}` }, make("h3", {}, `${title}, ${longpass.config.looks[memory].label}`),
-              make("div", { class: "key", id: `onset-key-${env}-${memory}` }), longpass.makeChart(`onset|${env}|${memory}`)))))),
+          make("div", { class: "grid wide" }, ...Object.entries(onset).flatMap(([env, { title, series }]) => series.map((name) =>
+            make("div", { id: `onset-box-${env}-${name}` }, make("h3", {}, `${title}, ${longpass.config.series[name].label}`),
+              make("div", { class: "key", id: `onset-key-${env}-${name}` }), longpass.makeChart(`onset|${env}|${name}`)))))),
         section("conditioning", "Conditioning: how the network writes and reads", "There are no runs in a folder called conditioning.",
           make("div", { id: "conditioning-box" }, make("div", { class: "key", id: "conditioning-key" }), longpass.makeChart("conditioning"))),
         section("lineage", "Lineage of a population", "There are no populations in these folders.",
