@@ -106,7 +106,7 @@ def test_models_of_memax_keep_the_laws(name):
         ("tests.testing.test_foreign:KEY", {}, "must be a callable"),
         ("tests.testing.test_foreign:make_without_key", {}, r"it must be factory\(input_size, key"),
         ("tests.testing.test_foreign:make_cell", {"width": 3}, "it must be one of size, kind"),
-        ("tests.testing.test_foreign:make_cell", {"size": 0}, "raises"),
+        ("tests.testing.test_foreign:make_cell", {"kind": "NoCell"}, "raises AttributeError"),
         ("tests.testing.test_foreign:make_nothing", {}, "makes a str: it must make a memory"),
         ("tests.testing.test_foreign:make_wrong_size", {}, "input_size 5: it must be 4"),
         ("tests.testing.test_foreign:make_integers", {}, "of dtype|has dtype"),
