@@ -99,6 +99,8 @@ def test_an_agent_continues_from_its_checkpoint_and_ends_when_its_world_is_solve
     monkeypatch.setattr("longpass.agents._run.train_run", save_after_every_call)
     with pytest.raises(KeyboardInterrupt):
         train_study_run(job.payload, interrupt)
+    assert learning_curve(job.payload.folder)
+    assert not find_returns(tmp_path), "an unfinished agent counts"
     monkeypatch.undo()
     train_study_run(job.payload, interrupt)
     assert [line["updates"] for line in learning_curve(job.payload.folder)] == [2, 4, 6, 8, 10]

@@ -266,6 +266,8 @@ def test_figures_show_a_run_once(tmp_path):
     append(tmp_path / "classification" / "again" / "records.jsonl", stream_line(0.1))
     append(tmp_path / "classification" / "again" / "records.jsonl", stream_line(0.2))
     write_agent(tmp_path / "agents" / "shorter", agent_settings(seed=0), [-1.0, -1.0])
+    # Agents of a study count when they are finished.
+    write_agent(tmp_path / "agents" / "study" / "unfinished" / "a1", agent_settings(seed=8), [0.1])
     store = read(tmp_path)
     place_runs(store)
     again = [run for run in store.runs.values() if run.folder.endswith("again")]

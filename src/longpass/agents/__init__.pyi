@@ -88,6 +88,7 @@ from ._studies import StudyName as StudyName
 from ._studies import StudyPlan as StudyPlan
 from ._study import SOLVED as SOLVED
 from ._study import STUDY as STUDY
+from ._study import UNFINISHED as UNFINISHED
 from ._study import Study as Study
 from ._study import StudyJob as StudyJob
 from ._study import StudyRun as StudyRun

@@ -18,7 +18,7 @@ from longpass._fields import Overrides, replace_settings, to_json
 from longpass.agents._curves import learning_curve
 from longpass.agents._defaults import resolve_settings
 from longpass.agents._settings import AgentSettings, RunSettings, holds_agent, load_settings
-from longpass.agents._study import RESULT_NEEDS, STUDY
+from longpass.agents._study import RESULT_NEEDS, STUDY, UNFINISHED
 from longpass.records import RECORDS, SETTINGS, Line, Records
 
 Axis = Literal["episodes", "steps", "optimiser_steps"]
@@ -70,11 +70,15 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
     One `Returns` per run or population that was found.
     """
     records = Path(records)
+    # Agents of a study count when they are finished.
+    unfinished = {path.parent / UNFINISHED for path in records.rglob(STUDY)}
     populations = {path.parent for path in records.rglob("population.json")}
     single = {
         path.parent
         for path in records.rglob(SETTINGS)
-        if path.parent.parent.parent not in populations and holds_agent(path.parent)
+        if path.parent.parent.parent not in populations
+        and path.parent.parent not in unfinished
+        and holds_agent(path.parent)
     }
     runs = [
         _read_members(

@@ -49,8 +49,12 @@ def _chains_learn(runs: Runs, task: str) -> Measurement:
 
 
 def _chains_against_lstms(runs: Runs, task: str) -> Measurement:
-    """How many chains and LSTMs learn a task, over all `block_every`."""
-    return _compare(_of_figures(runs, task, "chain"), _of_figures(runs, task, "lstm"))
+    """How many chains and LSTMs learn a task, with the longest gradients of the paper: what an LSTM
+    does not learn from shorter ones says nothing against it."""
+    chains, lstms = (
+        _of_figures(runs, task, memory, ONSET_BLOCK_EVERY) for memory in ("chain", "lstm")
+    )
+    return _compare(chains, lstms)
 
 
 def _chains_above(other: str, runs: Runs, task: str) -> Measurement:
@@ -150,7 +154,7 @@ def _lstm_claim(task: str) -> Claim[Runs]:
         id=f"{task}-lstm",
         text=f"LSTMs do not learn {RETURNS[task].title} as chains do, even with gradients over 300 "
         f"steps.",
-        statistic="proportion of chains that learn it minus that of LSTMs, over all block_every",
+        statistic="proportion of chains that learn it minus that of LSTMs, block_every 300",
         threshold=0.0,
         tasks=(task,),
         measure=_chains_against_lstms,

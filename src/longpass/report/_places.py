@@ -13,7 +13,7 @@ import numpy as np
 
 from longpass._json import JsonObject
 from longpass.agents import KIND as AGENT
-from longpass.agents import Returns, RunSettings, identify_run, keep_longest
+from longpass.agents import UNFINISHED, Returns, RunSettings, identify_run, keep_longest
 from longpass.report._population import choose_top
 from longpass.report._run import Number, Run
 from longpass.report._store import Store
@@ -107,12 +107,18 @@ def _choose(runs: list[Run], collection: str) -> list[Run]:
 def _find_agents(store: Store) -> list[Run]:
     """The runs that the figures of agents are drawn from: single ones, populations, studies.
 
-    Trials that were recorded in other ways are listed, but in no figure.
+    Trials that were recorded in other ways are listed, but in no figure, and so are agents of
+    studies that are not finished.
     """
     populations = [population.run for population in store.populations.values()]
     folders = [run for run in store.ordered() if run.source == "folder" and run.population is None]
     found = sorted(
-        (run for run in [*populations, *folders] if run.kind == AGENT), key=lambda run: run.folder
+        (
+            run
+            for run in [*populations, *folders]
+            if run.kind == AGENT and Path(run.folder).parent.name != UNFINISHED
+        ),
+        key=lambda run: run.folder,
     )
     studies = [run for run in store.ordered() if run.source == "study" and run.kind == AGENT]
     return _choose([*found, *studies], _AGENTS)

@@ -1,0 +1,146 @@
+"""Tables of the studies of agents: how many learn, from which difficulty on, and after how long."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+from scipy.special import stdtrit
+
+from longpass.agents import ONSET, RETURNS, Returns, RunSettings, find_returns, has_defaults
+from longpass.claims import LEARNS
+from longpass.figures import lstm_onset, rl
+from longpass.figures.looks import LEARNED, ONSET_SERIES, SERIES
+from longpass.records import Line, Records
+
+AGENTS = Path(__file__).parent.parent / "results" / "agents"
+
+
+def returns_table() -> str:
+    """Agents of the paper's figures 5 and 6, by world, memory and block_every."""
+    cells: dict[tuple[str, int, str], list[Returns]] = {}
+    for run in _find_runs():
+        place = rl.find_place(run.settings)
+        if place is not None:
+            cells.setdefault(place, []).append(run)
+    rows = ["| world | memory | `block_every` | agents | learn | return | million steps |"]
+    rows.append("|---|---|---:|---:|---:|---|---|")
+    for task, row in RETURNS.items():
+        for name in (*row.memories, LEARNED):
+            for block in row.block_every:
+                runs = cells.get((task, block, name), [])
+                if runs:
+                    about = [row.title, SERIES[name].label, str(block), str(len(runs))]
+                    found = [str(sum(map(_learns, runs))), _interval(runs), _when(runs)]
+                    rows.append("| " + " | ".join(about + found) + " |")
+    return "\n".join(rows)
+
+
+def onset_table() -> str:
+    """How many agents learn, by world, memory and difficulty."""
+    cells: dict[tuple[str, str, int], list[Returns]] = {}
+    for run in _find_runs():
+        place = lstm_onset.find_place(run.settings)
+        if place is not None:
+            cells.setdefault(place, []).append(run)
+    tables = []
+    for task, panel in ONSET.items():
+        values = sorted(panel.values)
+        rows = [
+            f"| {panel.title}, {panel.words} | " + " | ".join(map(str, values)) + " |",
+            "|---|" + "---|" * len(values),
+        ]
+        for name in ONSET_SERIES:
+            found = [cells.get((task, name, value), []) for value in values]
+            rows.append(f"| {SERIES[name].label} | " + " | ".join(map(_learned, found)) + " |")
+        tables.append("\n".join(rows))
+    return "\n\n".join(tables)
+
+
+def paper_form_table() -> str:
+    """How many agents in the paper's own form learn, by world and difficulty."""
+    cells: dict[tuple[str, int], list[Returns]] = {}
+    for run in _find_runs():
+        panel = ONSET.get(run.settings.env)
+        if panel is not None and has_defaults(run.settings, panel.param, paper=True):
+            value = getattr(run.settings.params, panel.param)
+            cells.setdefault((run.settings.env, value), []).append(run)
+    rows = ["| world | difficulty | agents | learn | return | million steps |"]
+    rows.append("|---|---|---:|---:|---|---|")
+    for (task, value), runs in sorted(cells.items()):
+        about = [ONSET[task].title, f"{value} {ONSET[task].words}", str(len(runs))]
+        found = [str(sum(map(_learns, runs))), _interval(runs), _when(runs)]
+        rows.append("| " + " | ".join(about + found) + " |")
+    return "\n".join(rows)
+
+
+def agents_search_table() -> str:
+    """What random settings earn: as many for every memory of a world, with the same steps."""
+    cells: dict[tuple[str, str], list[Line]] = {}
+    for line in Records(AGENTS / "search" / "records.jsonl").read_events("result", {}):
+        run = RunSettings.from_json(line["settings"])
+        cells.setdefault((run.env, run.agent.network.memory), []).append(line)
+    rows = [
+        "| world | memory | settings | million steps | thousand optimiser steps | learn | best | "
+        "median | highest possible |",
+        "|---|---|---:|---|---|---:|---:|---:|---:|",
+    ]
+    for (task, memory), lines in cells.items():
+        # A run without a finished episode has earned nothing that could be counted.
+        returns = [line["return_500"] for line in lines if line["return_500"] is not None]
+        most = lines[0]["return_max"]
+        numbers = [
+            str(len(lines)),
+            _range([line["steps"] / 1e6 for line in lines]),
+            _range([line["optimiser_steps"] / 1e3 for line in lines]),
+            str(sum(one >= LEARNS * most for one in returns)),
+            *(f"{value:.2f}" for value in (max(returns), float(np.median(returns)), most)),
+        ]
+        rows.append("| " + " | ".join([RETURNS[task].title, SERIES[memory].label, *numbers]) + " |")
+    return "\n".join(rows)
+
+
+@functools.cache
+def _find_runs() -> list[Returns]:
+    """All agents, their curves by environment steps."""
+    return find_returns(AGENTS, "steps")
+
+
+def _learns(run: Returns) -> bool:
+    return run.score >= LEARNS * (run.settings.max_return() or np.inf)
+
+
+def _learned(runs: list[Returns]) -> str:
+    """How many learn, and after how many million steps."""
+    if not runs:
+        return ""
+    count = sum(map(_learns, runs))
+    words = f"{count} of {len(runs)}"
+    return f"{words} ({_when(runs)})" if count else words
+
+
+def _when(runs: list[Returns]) -> str:
+    """When agents that learn first earned enough, in million steps; else how long all were."""
+    times = [_first(run) / 1e6 for run in runs if _learns(run)]
+    return _range(times) if times else f"not within {_range([run.end / 1e6 for run in runs])}"
+
+
+def _first(run: Returns) -> float:
+    """The steps at which the mean of 100 episodes first was high enough."""
+    enough = LEARNS * (run.settings.max_return() or np.inf)
+    progress, returns = run.curves[0]
+    return float(progress[np.argmax(returns >= enough)])
+
+
+def _range(values: list[float]) -> str:
+    low, high = f"{min(values):.1f}", f"{max(values):.1f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _interval(runs: list[Returns]) -> str:
+    """The mean of the last returns with Student's 95 % interval over agents."""
+    scores = np.array([run.score for run in runs])
+    mean = f"{scores.mean():.2f}"
+    if len(scores) < 2:
+        return mean
+    half = stdtrit(len(scores) - 1, 0.975) * scores.std(ddof=1) / np.sqrt(len(scores))
+    return f"{mean} ({scores.mean() - half:.2f} to {scores.mean() + half:.2f})"
