@@ -1,4 +1,4 @@
-"""A learner that knows nothing of longpass but the name of an environment.
+"""A learner that knows only the name of an environment of longpass.
 
 One file in the manner of CleanRL, with NumPy alone: REINFORCE with a baseline and a linear policy
 over the pixels, on Cued Catch with the ball symbol left in view (so that nothing need be
@@ -19,7 +19,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 
 def train(updates: int, num_envs: int = 64, rate: float = 0.2, seed: int = 0) -> list[float]:
-    """The mean return of the copies' episodes, one number an update (one episode each)."""
+    """The mean return of the copies' episodes, one number per update (one episode each)."""
     envs = gymnasium.make_vec(
         "longpass.envs.gym:longpass/CuedCatch-v0",
         num_envs=num_envs,
@@ -47,7 +47,7 @@ def train(updates: int, num_envs: int = 64, rate: float = 0.2, seed: int = 0) ->
             taken.append(actions)
             rewards.append(reward)
             done = terminated | truncated
-        # The reward of an action comes within a trial's seven frames: credit no longer than that.
+        # The move that catches a ball is paid at once: credit an action for three rewards.
         credit = np.zeros((len(rewards), num_envs))
         for t in range(len(rewards)):
             credit[t] = np.sum(rewards[t : t + 3], axis=0)

@@ -2,7 +2,8 @@
 
 If a memory m is linear and f is a linear function of the input, then m(f(x)) = f(m(x)): a question
 f about the present may be put to any window m onto the past, without learning the pair anew. Here
-f is one matrix, m is each of eight pools. An LSTM has no such property.
+f is one matrix, and m is each of eight pools: both sides are equal up to rounding. An LSTM has no
+such property.
 
 Run: python examples/linear_memory.py
 """

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A population
 #
-# Hyper-parameters are guesses. Population based training makes several at once: agents with
+# Hyper-parameters are guesses. Population based training tries several at once: agents with
 # different ones train side by side, and after each round an agent copies the weights of another
 # if a t-test says that the other one scores better. Hyper-parameters are not copied.
 
@@ -56,7 +56,8 @@ if __name__ == "__main__":
             assert progress.state != "failed", progress.error
 
 # %% [markdown]
-# `longpass pbt cued-catch --members 3 --rounds 2 --out population` is the same with a live table.
+# `longpass pbt cued-catch` does the same in the paper's world, with a live table; `--members`,
+# `--rounds` and `--episodes` set the plan.
 # The folder holds everything: the plan, the members' records and checkpoints, and every
 # comparison.
 

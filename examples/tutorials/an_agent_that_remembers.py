@@ -54,7 +54,8 @@ print(f"{progress.episodes} episodes; the last 100 earned {earned:.1f}")
 assert (earned or 0.0) > 8.5
 
 # %% [markdown]
-# This is what `longpass train cued-catch --block-every 3 --out catch` does, with a live panel.
+# `longpass train cued-catch --block-every 3 --out catch` does the same in the paper's world, with
+# a network of the usual size and a live panel.
 # The folder holds the settings, one line of `records.jsonl` per compiled call, and two
 # checkpoints, from which an interrupted run resumes exactly.
 

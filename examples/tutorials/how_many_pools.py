@@ -63,9 +63,9 @@ left.set_ylabel("recovered")
 plt.show()
 
 # %% [markdown]
-# Two lessons. What is far back is seen dimly, whatever the base: pools only decide where the
-# capacity lies. And noise takes more from a small base, whose neighbouring pools hold nearly the
-# same. Three times the pools (base 1.5 against 4) are not three times the memory.
+# Two lessons. Little can be recovered of what is far back, whatever the base: pools only decide
+# where the capacity lies. And noise takes more from a small base, whose neighbouring pools hold
+# nearly the same. Three times the pools (base 1.5 against 4) are not three times the memory.
 # `count_distinct_pools` counts how many a reader can tell apart:
 
 # %%
@@ -94,7 +94,7 @@ plt.show()
 # %% [markdown]
 # ## Try it
 #
-# `longpass report` has a tab with sliders for all of this.
+# `longpass report` writes a page with a tab that has sliders for all of this.
 #
 # <!-- the explorer -->
 #
@@ -103,8 +103,8 @@ plt.show()
 # - Take base 2 and as many pools as `for_horizon` gives.
 # - If pools are normalised (`normalise="layer"`), one or two slower ones help: a pool that is
 #   slower than the delay shows the oldest event most clearly.
-# - If a task is about what happened *recently*, pools are cheap but readers are not: leave the
-#   slow ones out.
+# - If a task is about what happened *recently*, leave the slow pools out: a reader has to learn to
+#   ignore them.
 # - If the order of many events matters exactly, or one of many must be kept whole, no number of
 #   pools helps ([when not to use it](../../docs/understand/when-not.md)).
 #

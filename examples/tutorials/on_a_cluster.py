@@ -15,7 +15,7 @@ from longpass.streams import StreamSettings, train_group
 # ## Jobs
 #
 # A job is an identifier and a payload. The work function, here `train_group`, takes a payload,
-# and reports its progress. Workers import it from its module, so it must be in one.
+# reports its progress and returns a result. Workers import it, so it must be in a module.
 
 # %%
 settings = StreamSettings(memory="chain", truncation=2, symbols=60_000)
@@ -61,7 +61,7 @@ if __name__ == "__main__":
 # its job begins again; if the driver is killed, the next start of a sweep runs what is not recorded
 # yet.
 #
-# The commands have the same choice: `longpass sweep`, `study`, `pbt` and `train` take
+# The commands have the same choice: `longpass sweep`, `benchmark`, `study`, `pbt` and `train` take
 # `--engine ray` and `--address`. `longpass train --engine ray --actors 4` acts in four processes
 # and learns in one. [On a cluster](../../docs/cluster.md) says what is sent, and what happens when
 # something is lost.

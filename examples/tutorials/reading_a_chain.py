@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Reading a chain
 #
-# A chain of low-pass filters is the whole memory of an LP-RNN. Nothing in it is learned. This
-# tutorial looks at what it holds, and shows that the past can be read from it.
+# The memory of an LP-RNN is a chain of low-pass filters, its *pools*. Nothing in it is learned.
+# This tutorial looks at what it holds, and shows that the past can be read from it.
 
 # %%
 import jax.numpy as jnp
@@ -80,8 +80,8 @@ for pool, axes in enumerate(grid[0], 1):
 plt.show()
 
 # %% [markdown]
-# The picture travels from pool to pool and stays legible: every unit of a pool does the same, so
-# pictures are blended in time but not in space.
+# The picture travels from pool to pool and stays legible: every unit is filtered in the same way,
+# so pictures are blended in time but not in space.
 #
 # ## Linear, and what follows
 #
@@ -101,7 +101,7 @@ assert difference < 1e-4
 # %% [markdown]
 # ## Reading the past back
 #
-# Seven numbers cannot say what 400 inputs were. `theory.reconstruct` finds the past that fits
+# Seven numbers cannot say what 200 inputs were. `theory.reconstruct` finds the past that fits
 # them best, by least squares. One input, seen 60 steps ago, comes back as a bump near the right
 # place, as wide as the pools that hold it, with some ripples where nothing was:
 
