@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
-install: $(VENV)/.installed ## make or refresh .venv (all extras but bench)
+install: $(VENV)/.installed ## make or refresh .venv, with what tests and documentation need
 
 # The stamp is written last: an install that was cut off is begun again. Python compiles files when
 # they are first imported, which are far fewer than pip would compile.

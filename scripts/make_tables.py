@@ -13,12 +13,7 @@ from pathlib import Path
 
 from longpass.agents import PopulationSettings
 from longpass.streams import StreamSettings, SweepPlan
-from tables_agents import (
-    agents_search_table,
-    onset_table,
-    paper_form_table,
-    returns_table,
-)
+from tables_agents import onset_table, paper_form_table, returns_table
 from tables_results import (
     agent_claims_table,
     benchmark_table,
@@ -79,7 +74,6 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- claims of agents -->": agent_claims_table,
         "<!-- returns of agents -->": returns_table,
         "<!-- onset -->": onset_table,
-        "<!-- search of agents -->": agents_search_table,
         "<!-- paper form -->": paper_form_table,
         "<!-- sb3 -->": sb3_table,
     },

@@ -8,7 +8,7 @@ learn correlations over hundreds.
 - `longpass.torch`: the same memories in PyTorch, in the place of nn.GRU and nn.LSTM.
 - `longpass.theory`: what a memory remembers, in closed form.
 - `longpass.networks`: the networks of the paper.
-- `longpass.envs`: the three gridworlds of the paper.
+- `longpass.envs`: the three gridworlds of the paper, and one with a single cue.
 - `longpass.streams`: sequence classification with truncated back-propagation.
 - `longpass.agents`: a recurrent actor-critic with V-trace, and populations of them.
 

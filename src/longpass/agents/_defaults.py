@@ -61,8 +61,8 @@ TASK_DEFAULTS: dict[str, AgentSettings] = {
         ),
     ),
 }
-# What an LSTM or GRU needs instead on each task, found by the same search (docs/agents.md).
-# Gates that begin with long times are what matters most. With the embedding of the pools it learns
+# What an LSTM or GRU needs instead on each task, found in trials like those for the pools. Gates
+# that begin with long times are what matters most. With the embedding of the pools it learns
 # nothing on Cued Catch, and with their epsilon it hardly moves in the T-maze. With fewer copies
 # there are more steps of the optimiser per frame.
 GATED_DEFAULTS: dict[str, Overrides] = {
@@ -79,6 +79,11 @@ GATED_DEFAULTS: dict[str, Overrides] = {
         "envs": 2,
         "learning_rate": 5e-4,
         "epsilon": 1e-5,
+    },
+    "sequence-recall": {
+        "threshold": 0.5,
+        "longest_time": 500,
+        "envs": 2,
     },
 }
 # For other worlds, of which nothing is known: our conditioning of the network.
@@ -200,7 +205,7 @@ def default_words(name: str) -> str:
     The words.
 
     >>> default_words("envs")
-    '8; 2 for t-maze with lstm or gru'
+    '8; 2 for t-maze with lstm or gru, sequence-recall with lstm or gru'
     """
     general = _find_value(AgentSettings(), name)
     agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}

@@ -41,10 +41,11 @@ class Figure:
     scores of all runs in --records, by truncation length (the paper's figure 4) and by batch size.
     benchmark: which memories solve which tasks at which truncation, as heat maps.
     learning: return over steps of the given runs, one line per seed. conditioning: the same,
-    labelled by how the network writes and reads (runs in results/agents, if none is given). rl:
-    returns on the three worlds, chain against LSTM, from all populations and runs in --records (the
-    paper's figures 5 and 6); rl-raw: without smoothing. lstm-onset: at which difficulty the LSTM
-    begins to learn. lineage: which member copied which in the given population.
+    labelled by how the network writes and reads (those in
+    results/agents/conditioning, if none is given). rl: returns on the three worlds, chain against
+    LSTM, from all populations and runs in --records (the paper's figures 5 and 6); rl-raw: without
+    smoothing. lstm-onset: at which difficulty LSTMs and chains begin to learn. lineage: which
+    member copied which in the given population.
     """
 
     name: tyro.conf.Positional[FigureName | FigureOfBenchmark | FigureOfAgents | FigureOfRuns]
