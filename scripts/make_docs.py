@@ -107,7 +107,7 @@ def main() -> None:
     flags = parser.parse_args()
     gather_pages(flags.keep_tutorials)
     build_site(flags.builder)
-    print(f"The site is in {SITE.relative_to(ROOT)}/: open site/index.html")
+    print("The site is in site/: `python -m http.server -d site` shows it at port 8000")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,8 @@ print(json.dumps({"jax seconds": jax_seconds, "longpass seconds": seconds}))
         ("longpass.streams.StreamTraining", "pip install 'longpass[train]'"),
         ("longpass.agents.AgentSettings", "needs tyro: pip install 'longpass[train]'"),
         ("longpass.torch.Concrete", "needs torch: pip install 'longpass[torch]'"),
-        ("longpass.figures", "needs tyro: pip install 'longpass[train]'"),
+        ("longpass.figures", "needs tyro: pip install 'longpass[figures]'"),
+        ("longpass.report.Store", "pip install 'longpass[web]'"),
         ("import longpass.envs.gym", "needs gymnasium: pip install 'longpass[gym]'"),
     ],
 )
@@ -131,7 +132,7 @@ def test_the_command_says_what_it_needs(core):
     done = run(core, "-m", "longpass", "pools")
     assert done.returncode == 1
     assert done.stderr.startswith("longpass: the command line needs ")
-    assert "pip install 'longpass[" in done.stderr
+    assert "pip install 'longpass[cli]'" in done.stderr
 
 
 @shared

@@ -7,6 +7,7 @@
 
 # %%
 import json
+import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -32,7 +33,7 @@ _, params = make("cued-catch", num_trials=16, reward_free_trials=6)
 small = {"pool_size": 64, "viewport_size": 16, "output_size": 64, "updates_per_call": 10}
 run = resolve_settings("cued-catch", params, {"block_every": 3, **small})
 plan = PopulationPlan(run=run, size=3, rounds=2, episodes=400, window=200)
-population = Population(plan, Path("population"))
+population = Population(plan, Path(tempfile.mkdtemp()) / "population")
 for member, member_run in enumerate(population.runs):
     hyper = member_run.agent.hyper
     print(

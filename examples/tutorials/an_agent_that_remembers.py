@@ -7,6 +7,7 @@
 # earns half of what there is.
 
 # %%
+import tempfile
 from pathlib import Path
 
 import jax
@@ -47,7 +48,7 @@ small = {"pool_size": 64, "viewport_size": 16, "output_size": 64, "updates_per_c
 run = resolve_settings("cued-catch", params, {"block_every": 3, **small})
 print(f"{run.agent.network.num_pools} pools, block_every {run.agent.learner.block_every}")
 
-folder = Path("catch")
+folder = Path(tempfile.mkdtemp()) / "catch"
 progress = train_agent(run, folder, steps=360_000)
 earned = progress.mean_return(100)
 print(f"{progress.episodes} episodes; the last 100 earned {earned:.1f}")

@@ -30,6 +30,15 @@ EXTRAS = {
     "sb3_contrib": "rl",
 }
 """The extra of longpass that installs a module, by the module's name."""
+# What needs more than one module of an extra, by how its name begins: the extra that has them all.
+_USERS = {
+    "the command line": "cli",
+    "longpass.claims": "figures",
+    "longpass.figures": "figures",
+    "longpass.report": "web",
+    "the report": "web",
+}
+_TOGETHER = ("train", "figures", "cli")  # extras that those of _USERS include
 
 
 def explain_missing(error: ModuleNotFoundError, user: str) -> ModuleNotFoundError:
@@ -40,12 +49,18 @@ def explain_missing(error: ModuleNotFoundError, user: str) -> ModuleNotFoundErro
     - `error`: what Python raised.
     - `user`: what needs the module, such as `longpass.streams` or `--gym`.
 
-    **Returns:** an error to raise from it; `error` itself if no extra has the module.
+    **Returns:** an error to raise from it; `error` itself if no extra has the module, or if it
+    names the extra already.
     """
+    if isinstance(error.__cause__, ModuleNotFoundError):
+        return error
     module = (error.name or "").partition(".")[0]
     if module not in EXTRAS:
         return error
-    message = f"{user} needs {module}: pip install 'longpass[{EXTRAS[module]}]'"
+    extra = EXTRAS[module]
+    if extra in _TOGETHER:
+        extra = next((one for name, one in _USERS.items() if user.startswith(name)), extra)
+    message = f"{user} needs {module}: pip install 'longpass[{extra}]'"
     return ModuleNotFoundError(message, name=error.name, path=error.path)
 
 

@@ -211,3 +211,12 @@ def test_linear_reader_writes_its_numbers_beside_the_picture(tmp_path):
         errors = float(chain["error"]) + float(bank["error"])
         assert float(chain["accuracy"]) > float(bank["accuracy"]) + 2 * errors
         assert float(chain["distinct"]) > float(bank["distinct"])
+
+
+def test_a_shell_can_complete_every_command(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--tyro-print-completion", "bash"])
+    assert not ended.value.code
+    script = capsys.readouterr().out
+    assert all(name in script for name in cli.COMMANDS)
+    assert "--horizon" in script

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from longpass.cli import main
 from longpass.cli._loggers import open_logger
 
 # A process of its own: these libraries start threads and warn.
@@ -52,3 +53,11 @@ def test_a_logger_that_is_not_installed_is_named(monkeypatch):
         open_logger("wandb", Path("maze"), {}),
     ):
         pass
+
+
+def test_without_its_logger_nothing_is_begun(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(SystemExit):
+        main(["train", "t-maze", "--log", "wandb", "--out", str(tmp_path / "maze")])
+    assert "--log wandb needs wandb" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

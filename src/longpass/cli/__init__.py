@@ -84,6 +84,7 @@ A tour, of commands that take minutes at most:
 Every command takes --json (one JSON object on standard output, nothing else) and explains
 itself with --help. Exit status: 0 success, 1 the command failed, 2 bad flags, 130 stopped.
 """
+_COMPLETION = ("--tyro-print-completion", "--tyro-write-completion")
 # Flags of a world may stand before or after those of the command that plays it.
 _FLAGS = (
     tyro.conf.CascadeSubcommandArgs,
@@ -145,6 +146,9 @@ def _parse(words: list[str]) -> Any:
     if name == "--version":
         print(f"longpass {__version__}")
         sys.exit(0)
+    if name in _COMPLETION:
+        loaded = {command: load_command(command) for command in COMMANDS}
+        tyro.extras.subcommand_cli_from_dict(loaded, prog="longpass", args=words, config=_FLAGS)
     if name not in COMMANDS:
         _refuse(name)
     return tyro.cli(load_command(name), prog=f"longpass {name}", args=words[1:], config=_FLAGS)

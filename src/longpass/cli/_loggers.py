@@ -21,6 +21,14 @@ class Logger(Protocol):
         ...
 
 
+def load_library(name: LoggerName) -> Any:
+    """Import what a logger needs. ModuleNotFoundError names the extra that is missing."""
+    try:
+        return importlib.import_module("tensorboardX" if name == "tensorboard" else name)
+    except ModuleNotFoundError as error:
+        raise explain_missing(error, f"--log {name}") from error
+
+
 @contextlib.contextmanager
 def open_logger(name: LoggerName, out: Path, settings: JsonObject) -> Iterator[Logger]:
     """Log to one of them until the block ends.
@@ -32,13 +40,9 @@ def open_logger(name: LoggerName, out: Path, settings: JsonObject) -> Iterator[L
       keeps them in its own folder.
     - `settings`: the run's settings, which the run is shown with.
 
-    **Returns:** a context manager that gives the logger. ModuleNotFoundError names the extra that
-    is missing.
+    **Returns:** a context manager that gives the logger.
     """
-    try:
-        module: Any = importlib.import_module("tensorboardX" if name == "tensorboard" else name)
-    except ModuleNotFoundError as error:
-        raise explain_missing(error, f"--log {name}") from error
+    module = load_library(name)
     if name == "tensorboard":
         with module.SummaryWriter(str(out / "tensorboard")) as writer:
             yield _TensorBoard(writer)

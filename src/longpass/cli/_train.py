@@ -13,7 +13,7 @@ from longpass.agents import AgentSettings, default_words
 from longpass.cli._factory import check_factory
 from longpass.cli._flags import optional_flags
 from longpass.cli._live import print_stopped
-from longpass.cli._loggers import Logger, LoggerName, open_logger
+from longpass.cli._loggers import Logger, LoggerName, load_library, open_logger
 from longpass.cli._panel import Panel
 from longpass.cli._stopping import StopOnSignal
 from longpass.cli._worlds import WorldParams, environment_of
@@ -86,6 +86,8 @@ class Train:
     ) -> JsonObject:
         from longpass.agents import train_agent
 
+        if self.log is not None:
+            load_library(self.log)  # before the folder is made
         loggers: list[Logger] = []
         opened = contextlib.ExitStack()
 
