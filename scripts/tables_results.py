@@ -4,7 +4,13 @@ import statistics
 from pathlib import Path
 
 from longpass.agents import find_returns
-from longpass.claims import Finding, TaskFinding, evaluate_agents, evaluate_classification
+from longpass.claims import (
+    AGENTS,
+    Finding,
+    TaskFinding,
+    evaluate_agents,
+    evaluate_classification,
+)
 from longpass.cli._benchmark import make_markdown
 from longpass.records import Line, Records
 from longpass.streams import read_benchmark, score_memories, tabulate_scores
@@ -38,9 +44,9 @@ def agent_claims_table() -> str:
 SHORT = (
     "chain-short-truncation",
     "lstm-needs-long-truncation",
-    "chain-above-parallel",
     "cued-catch-chain",
     "cued-catch-lstm",
+    "t-maze-lstm",
 )
 """The claims that the README shows."""
 
@@ -54,11 +60,12 @@ def short_claims_table() -> str:
             *evaluate_agents(ROOT / "results" / "agents"),
         )
     }
+    agents = {claim.id for claim in AGENTS}
     rows = ["| the paper says | runs | verdict |", "|---|---:|---|"]
-    rows += [
-        f"| {findings[name].claim.text} | {findings[name].n} | {findings[name].verdict} |"
-        for name in SHORT
-    ]
+    for name in SHORT:
+        finding, part = findings[name], "agents" if name in agents else "classification"
+        link = f"[{finding.verdict}](docs/results.md#about-{part})"
+        rows.append(f"| {finding.claim.text} | {finding.n} | {link} |")
     return "\n".join(rows)
 
 

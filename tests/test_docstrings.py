@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import itertools
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,27 @@ def test_classes_without_an_example_exist_and_have_none():
             continue
         value = getattr(importlib.import_module(f"longpass.{named[name]}"), name)
         assert ">>> " not in (value.__doc__ or ""), f"{name} has an example: take it off the list"
+
+
+def test_public_constants_are_described():
+    """A string below a constant is its description, also on the API pages."""
+    missing = []
+    for package in PACKAGES:
+        stub = SOURCE / package / "__init__.pyi"
+        nodes = ast.parse(stub.read_text()).body if stub.exists() else []
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+                names = {alias.name for alias in node.names}
+                missing += find_undescribed(SOURCE / package / f"{node.module}.py", names)
+    assert not missing
+
+
+def find_undescribed(path, names):
+    """The constants of a file, of these names, that no string follows."""
+    body = ast.parse(path.read_text()).body
+    for node, after in itertools.zip_longest(body, body[1:]):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            if isinstance(target, ast.Name) and target.id in names and not described:
+                yield f"{path.stem}.{target.id}"

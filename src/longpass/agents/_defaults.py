@@ -61,6 +61,7 @@ TASK_DEFAULTS: dict[str, AgentSettings] = {
         ),
     ),
 }
+"""The settings of an agent in each world, for memories with pools."""
 # What an LSTM or GRU needs instead on each task, found in trials like those for the pools. Gates
 # that begin with long times are what matters most. With the embedding of the pools it learns
 # nothing on Cued Catch, and with their epsilon it hardly moves in the T-maze. With fewer copies
@@ -86,6 +87,7 @@ GATED_DEFAULTS: dict[str, Overrides] = {
         "envs": 2,
     },
 }
+"""What an LSTM or GRU has instead of `TASK_DEFAULTS`, by task and setting."""
 # For other worlds, of which nothing is known: our conditioning of the network.
 WORLD_DEFAULTS = AgentSettings(
     NetworkSettings(writer="frozen", embedding="sparse", normalise="layer")
@@ -96,6 +98,7 @@ GYM_DEFAULTS = AgentSettings(
     LearnerSettings(rollout=60),
     HyperParams(learning_rate=5e-4, entropy_cost=1e-2),
 )
+"""The settings of an agent in a Gymnasium environment."""
 PAPER: Overrides = {"writer": "learned", "embedding": "plain", "normalise": None}
 """The paper's own form of a network, as far as the paper describes it."""
 

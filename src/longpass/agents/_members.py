@@ -12,8 +12,11 @@ from longpass._fields import replace_settings
 from longpass.agents._settings import PopulationPlan, RunSettings
 
 POPULATION = "population.json"
+"""The file of a population that holds its plan."""
 MEMBERS = "members"
+"""The folder with one run per member of a population."""
 AUDIT = "audit.jsonl"
+"""The file of a population that says who copied whom."""
 SPREAD = {"learning_rate": 3.0, "entropy_cost": 3.0, "epsilon": 10.0}
 """Hyper-parameters that members differ in. Each is drawn evenly in its logarithm, between the
 common value divided by this factor and the common value times it."""

@@ -44,14 +44,18 @@ RETURNS: dict[str, ReturnsRow] = {
     "t-maze": ReturnsRow("T-maze", ("chain", "lstm"), (3, 20, 100, 300)),
     "sequence-recall": ReturnsRow("Sequence Recall", ("chain", "lstm", "parallel"), (20, 300)),
 }
+"""What the figures of returns show of each world: the paper's figures 5 and 6."""
 ONSET: dict[str, OnsetPanel] = {
     "cued-catch": OnsetPanel(
         "Cued Catch", "reward_free_trials", "reward-free trials", (40, 20, 10, 5, 0)
     ),
     "t-maze": OnsetPanel("T-maze", "limbo_time", "steps in limbo", (280, 210, 140, 70, 0)),
 }
+"""What the figure by difficulty shows of each world."""
 ONSET_BLOCK_EVERY = 300
+"""How far gradients of its agents reach back: the longest of the paper."""
 ONSET_MEMORIES: tuple[MemoryName, ...] = ("lstm", "chain")
+"""The memories of its agents."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,9 @@ from longpass.records import (
 )
 
 STUDY = "study.json"
+"""The file of a study that says which one it is."""
 UNFINISHED = "unfinished"
+"""The folder with the checkpoints of agents that are not finished."""
 SOLVED = 0.95
 """A world counts as solved from this fraction of its highest possible return on."""
 

@@ -211,3 +211,4 @@ AGENTS: tuple[Claim[Runs], ...] = (
         measure=_paper_form_learns,
     ),
 )
+"""The claims about agents, in order."""

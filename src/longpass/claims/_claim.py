@@ -8,6 +8,7 @@ from longpass._json import JsonObject
 from longpass.claims._statistics import Estimate
 
 Verdict = Literal["holds", "fails", "too few"]
+"""What the runs say about a claim."""
 LEAST_RUNS = 10
 """A group with fewer runs decides nothing, unless its claim says otherwise."""
 

@@ -124,3 +124,4 @@ CLASSIFICATION: tuple[Claim[pl.DataFrame], ...] = (
         measure=_correlate_updates,
     ),
 )
+"""The claims about classification, in order."""

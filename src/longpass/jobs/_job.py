@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_
 EngineName = Literal["local", "ray"]
 """Where jobs run: in processes on this machine, or on a Ray cluster."""
 JobState = Literal["running", "done", "failed", "waiting"]
+"""What a job is doing."""
 
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")

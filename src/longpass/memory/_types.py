@@ -7,9 +7,11 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Num, PyTree
 
 State = PyTree[Array]
+"""The state of a memory."""
 DType = DTypeLike | None
 """A dtype that a user may choose. None: JAX's default, float32."""
 Start = Bool[Array, ""] | Bool[np.ndarray, ""] | bool
+"""Whether a sequence begins at a step."""
 Starts = Bool[Array, " time"] | Bool[np.ndarray, " time"] | None
 # Integers and bools are cast to the memory's dtype.
 Input = Num[Array, " input"] | Bool[Array, " input"]

@@ -7,7 +7,9 @@ from longpass._json import JsonObject, parse_json
 from longpass._whole_files import write_atomically as write_atomically
 
 RECORDS = "records.jsonl"
+"""The file of a run, sweep or study that holds its records."""
 SETTINGS = "settings.json"
+"""The file of a run that holds its settings."""
 MOST_JSON = 2**27
 """Bytes of the largest JSON file that is read."""
 MOST_RECORDS = 2**33

@@ -14,6 +14,7 @@ except ImportError:  # Windows has no flock: folders are not held there
     fcntl = None
 
 LOCK = "lock"
+"""The file that a process holds while it writes in a folder."""
 
 
 def make_folder(name: str, path: Path) -> Path:

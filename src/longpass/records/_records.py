@@ -11,7 +11,9 @@ from longpass.records._files import MOST_RECORDS, read_bytes
 Needs = Mapping[str, type | tuple[type, ...]]
 """Types by the key of a record; of a key inside an object, by both, such as "settings.task"."""
 NUMBER = (int, float)
+"""The types of a number in a record."""
 NUMBER_OR_NONE = (int, float, type(None))
+"""The types of a number that may be missing."""
 
 
 class Records:

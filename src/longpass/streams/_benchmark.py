@@ -60,6 +60,7 @@ BENCHMARKED: dict[str, dict[str, Any]] = {
 have a forget bias of 1, or times up to 100 steps (chrono). FART is linear attention."""
 
 BenchmarkPreset = Literal["quick", "laptop"]
+"""How much of the benchmark is run."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8, UInt32
 
 NO_LABEL = -1
+"""The label of a step that has none."""
 AnyArray: TypeAlias = Array | np.ndarray
 """An array of JAX or NumPy: learners may use either."""
 

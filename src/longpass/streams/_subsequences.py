@@ -20,9 +20,11 @@ from longpass.streams._stream import StreamTask, SymbolSequence, draw_distractor
 LETTERS = "abcd"
 ALPHABET = ("E", "B", *LETTERS)
 START, END, DISTRACTOR = 0, 1, 2
-HOLD = 7  # steps that a letter of a word lasts
+HOLD = 7
+"""Steps that a letter of a word lasts."""
 SPELT = 4 * HOLD  # steps that a word lasts
 WORDS = (("aabb", "abab", "abba", "baab", "aacc"), ("ccdd", "cdcd", "cddc", "dccd", "ccaa"))
+"""The words of the first and of the second place."""
 # Least and most steps of: start marker, distractors, distractors between the words, distractors
 # after them, end marker. With two words these make 98 to 133.
 PARTS = ((3, 6), (4, 11), (8, 18), (24, 36), (3, 6))

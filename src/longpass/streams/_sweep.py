@@ -25,6 +25,7 @@ from longpass.records import (
 from longpass.streams._settings import LearnerName, StreamSettings, choose_learner
 
 PLAN = "plan.json"
+"""The file of a sweep that holds its plan."""
 SOLVED = 0.95
 """The accuracy from which on a task counts as solved."""
 
