@@ -20,6 +20,7 @@ from longpass.agents import (
     measure_returns,
     pretrained_names,
     resolve_settings,
+    round_weights,
     save_agent,
 )
 from longpass.cli import _parse
@@ -53,6 +54,16 @@ def test_what_is_loaded_is_what_was_saved(agent, tmp_path):
     assert (run, warning) == (RUN, None)
     assert bool(eqx.tree_equal(network, agent.network))
     assert [path.name for path in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+def test_half_the_precision_is_half_the_size(agent, tmp_path):
+    save_agent(tmp_path / "whole.safetensors", agent)
+    save_agent(tmp_path / "half.safetensors", agent, half=True)
+    loaded = load_agent(tmp_path / "half.safetensors").network
+    assert bool(eqx.tree_equal(loaded, round_weights(agent.network)))
+    assert not bool(eqx.tree_equal(loaded, agent.network))
+    sizes = [(tmp_path / f"{name}.safetensors").stat().st_size for name in ("half", "whole")]
+    assert sizes[0] < 0.6 * sizes[1]
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "header"])

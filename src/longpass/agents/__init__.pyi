@@ -4,6 +4,7 @@ from ._agent_files import load_agent as load_agent
 from ._agent_files import load_policy as load_policy
 from ._agent_files import load_pretrained as load_pretrained
 from ._agent_files import pretrained_names as pretrained_names
+from ._agent_files import round_weights as round_weights
 from ._agent_files import save_agent as save_agent
 from ._curves import learning_curve as learning_curve
 from ._defaults import GATED_DEFAULTS as GATED_DEFAULTS

@@ -38,18 +38,34 @@ class SavedAgent(NamedTuple):
     """What is known about it: its score, and how it was trained."""
 
 
-def save_agent(path: str | Path, agent: SavedAgent) -> None:
+def round_weights(network: ActorCritic) -> ActorCritic:
+    """The network as a file with half the precision would hold it.
+
+    **Arguments:**
+
+    - `network`: of an agent.
+
+    **Returns:** the network with weights rounded to 16 bits, in their own dtype.
+    """
+    return jax.tree.map(lambda leaf: leaf.astype(np.float16).astype(leaf.dtype), network)
+
+
+def save_agent(path: str | Path, agent: SavedAgent, *, half: bool = False) -> None:
     """Write an agent into a file.
 
     **Arguments:**
 
     - `path`: the file, which is replaced if it exists.
     - `agent`: the agent.
+    - `half`: store weights with 16 bits. What is loaded is then `round_weights` of the network.
     """
     from safetensors.numpy import save
 
     about = {"settings": agent.run.to_json(), "card": agent.card, "version": version("longpass")}
-    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in _name_arrays(agent.network)}
+    arrays = {
+        name: np.ascontiguousarray(leaf, np.float16 if half else leaf.dtype)
+        for name, leaf in _name_arrays(agent.network)
+    }
     data = save(arrays, metadata={_METADATA: json.dumps(about, sort_keys=True)})
     write_atomically(Path(path), lambda file: file.write(data))
 
@@ -79,6 +95,13 @@ def load_agent(path: str | Path) -> SavedAgent:
         ) from None
     like = make_trainer(run).state_shapes().weights.network
     shapes = {name: (leaf.shape, leaf.dtype) for name, leaf in _name_arrays(like)}
+    # Weights that were stored with 16 bits get their dtype back.
+    arrays = {
+        name: array.astype(shapes[name][1])
+        if name in shapes and array.dtype == np.float16
+        else array
+        for name, array in arrays.items()
+    }
     if shapes != {name: (array.shape, array.dtype) for name, array in arrays.items()}:
         raise ValueError(f"{path} is of another network or version: its arrays do not fit")
     leaves = [jax.device_put(arrays[name]) for name in shapes]

@@ -33,6 +33,8 @@ class Export:
     """Episodes of each kind to measure the score with."""
     seed: int = 1_000_000
     """Seed of these episodes."""
+    half: bool = False
+    """Store weights with 16 bits, for half the size; what is scored is the rounded network."""
     json: bool = False
     """Print one JSON object on standard output, and nothing else there."""
 
@@ -43,6 +45,7 @@ class Export:
             SavedAgent,
             load_network,
             measure_returns,
+            round_weights,
             save_agent,
         )
         from longpass.records import write_atomically
@@ -54,6 +57,8 @@ class Export:
         run, network, warning = load_network(self.run_folder)
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
+        if self.half:
+            network = round_weights(network)
         begin, last = _read_ends(self.run_folder)
         with show_episodes(console, episodes) as show:
             scores = measure_returns(run, network, episodes, self.seed, show)
@@ -69,7 +74,7 @@ class Export:
             "seed": run.seed,
             **{name: begin.get(name) for name in ("version", "commit", "machine", "date")},
         }
-        save_agent(self.out, SavedAgent(run, network, card))
+        save_agent(self.out, SavedAgent(run, network, card), half=self.half)
         page = self.out.with_suffix(".md")
         text = _write_page(self.out.stem, card)
         write_atomically(page, lambda file: file.write(text.encode()))

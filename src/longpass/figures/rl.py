@@ -31,6 +31,11 @@ from longpass.figures._returns import (
 )
 from longpass.figures.looks import LEARNED, SERIES
 
+_FROZEN = (
+    "The chain's writer is frozen: gradients through its state reach no weight that is trained, so "
+    "block_every changes only how many slices a rollout has."
+)
+
 
 def draw(
     out: Path,
@@ -73,6 +78,8 @@ def draw(
         }
         handles = {one.label: drawn[one.label] for one in SERIES.values() if one.label in drawn}
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+        if any(key[2] == "chain" for key in cells):
+            figure.supxlabel(_FROZEN, fontsize=7)
         return _style.save(figure, out, f"rl{'-raw' if raw else ''}{name_axis(over)}{suffix}")
 
 
