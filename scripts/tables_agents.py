@@ -1,7 +1,9 @@
 """Tables of the studies of agents: how many learn, from which difficulty on, and after how long."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import stdtrit
@@ -10,18 +12,14 @@ from longpass.agents import ONSET, RETURNS, Returns, RunSettings, find_returns, 
 from longpass.claims import LEARNS
 from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import LEARNED, ONSET_SERIES, SERIES
-from longpass.records import Line, Records
 
+Place = TypeVar("Place")
 AGENTS = Path(__file__).parent.parent / "results" / "agents"
 
 
 def returns_table() -> str:
     """Agents of the paper's figures 5 and 6, by world, memory and block_every."""
-    cells: dict[tuple[str, int, str], list[Returns]] = {}
-    for run in _find_runs():
-        place = rl.find_place(run.settings)
-        if place is not None:
-            cells.setdefault(place, []).append(run)
+    cells = _group_runs(rl.find_place)
     rows = ["| world | memory | `block_every` | agents | learn | return | million steps |"]
     rows.append("|---|---|---:|---:|---:|---|---|")
     for task, row in RETURNS.items():
@@ -37,11 +35,7 @@ def returns_table() -> str:
 
 def onset_table() -> str:
     """How many agents learn, by world, memory and difficulty."""
-    cells: dict[tuple[str, str, int], list[Returns]] = {}
-    for run in _find_runs():
-        place = lstm_onset.find_place(run.settings)
-        if place is not None:
-            cells.setdefault(place, []).append(run)
+    cells = _group_runs(lstm_onset.find_place)
     tables = []
     for task, panel in ONSET.items():
         values = sorted(panel.values)
@@ -58,12 +52,14 @@ def onset_table() -> str:
 
 def paper_form_table() -> str:
     """How many agents in the paper's own form learn, by world and difficulty."""
-    cells: dict[tuple[str, int], list[Returns]] = {}
-    for run in _find_runs():
-        panel = ONSET.get(run.settings.env)
-        if panel is not None and has_defaults(run.settings, panel.param, paper=True):
-            value = getattr(run.settings.params, panel.param)
-            cells.setdefault((run.settings.env, value), []).append(run)
+
+    def find_place(run: RunSettings) -> tuple[str, int] | None:
+        panel = ONSET.get(run.env)
+        if panel is None or not has_defaults(run, panel.param, paper=True):
+            return None
+        return run.env, getattr(run.params, panel.param)
+
+    cells = _group_runs(find_place)
     rows = ["| world | difficulty | agents | learn | return | million steps |"]
     rows.append("|---|---|---:|---:|---|---|")
     for (task, value), runs in sorted(cells.items()):
@@ -73,30 +69,14 @@ def paper_form_table() -> str:
     return "\n".join(rows)
 
 
-def agents_search_table() -> str:
-    """What random settings earn: as many for every memory of a world, with the same steps."""
-    cells: dict[tuple[str, str], list[Line]] = {}
-    for line in Records(AGENTS / "search" / "records.jsonl").read_events("result", {}):
-        run = RunSettings.from_json(line["settings"])
-        cells.setdefault((run.env, run.agent.network.memory), []).append(line)
-    rows = [
-        "| world | memory | settings | million steps | thousand optimiser steps | learn | best | "
-        "median | highest possible |",
-        "|---|---|---:|---|---|---:|---:|---:|---:|",
-    ]
-    for (task, memory), lines in cells.items():
-        # A run without a finished episode has earned nothing that could be counted.
-        returns = [line["return_500"] for line in lines if line["return_500"] is not None]
-        most = lines[0]["return_max"]
-        numbers = [
-            str(len(lines)),
-            _range([line["steps"] / 1e6 for line in lines]),
-            _range([line["optimiser_steps"] / 1e3 for line in lines]),
-            str(sum(one >= LEARNS * most for one in returns)),
-            *(f"{value:.2f}" for value in (max(returns), float(np.median(returns)), most)),
-        ]
-        rows.append("| " + " | ".join([RETURNS[task].title, SERIES[memory].label, *numbers]) + " |")
-    return "\n".join(rows)
+def _group_runs(find_place: Callable[[RunSettings], Place | None]) -> dict[Place, list[Returns]]:
+    """Agents by their place in a figure or table."""
+    cells: dict[Place, list[Returns]] = {}
+    for run in _find_runs():
+        place = find_place(run.settings)
+        if place is not None:
+            cells.setdefault(place, []).append(run)
+    return cells
 
 
 @functools.cache
