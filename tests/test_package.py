@@ -157,5 +157,10 @@ def test_the_readme_is_short_and_its_links_lead_somewhere():
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 10
     for link in links:
-        assert link.startswith("https://arxiv.org/") or (ROOT / link).exists(), link
+        if not link.startswith("https://arxiv.org/"):
+            path, _, anchor = link.partition("#")
+            assert (ROOT / path).exists(), link
+            titles = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.M) if anchor else []
+            anchors = [title.lower().replace(" ", "-") for title in titles]
+            assert not anchor or anchor in anchors, link
     assert (ROOT / "docs/images/t-maze.gif").stat().st_size < 2e6
