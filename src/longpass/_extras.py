@@ -49,11 +49,8 @@ def explain_missing(error: ModuleNotFoundError, user: str) -> ModuleNotFoundErro
     - `error`: what Python raised.
     - `user`: what needs the module, such as `longpass.streams` or `--gym`.
 
-    **Returns:** an error to raise from it; `error` itself if no extra has the module, or if it
-    names the extra already.
+    **Returns:** an error to raise from it; `error` itself if no extra has the module.
     """
-    if isinstance(error.__cause__, ModuleNotFoundError):
-        return error
     module = (error.name or "").partition(".")[0]
     if module not in EXTRAS:
         return error

@@ -115,7 +115,8 @@ def main(args: list[str] | None = None) -> None:
     except (ValueError, TypeError, OSError) as error:
         _fail(str(error))
     except ModuleNotFoundError as error:
-        _fail(str(explain_missing(error, f"longpass {words[0]}")))
+        named = isinstance(error.__cause__, ModuleNotFoundError)  # the extra, where it is needed
+        _fail(str(error if named else explain_missing(error, f"longpass {words[0]}")))
     except MemoryError as error:
         _fail(f"there is not enough memory: smaller sizes are needed ({error})")
     except RuntimeError as error:
