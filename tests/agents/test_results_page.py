@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from longpass.agents import find_returns
@@ -72,7 +73,8 @@ def test_what_lstms_earn_at_most_and_how_long_they_learn():
         if line["settings"]["params"].get("reward_free_trials") == 40
     ]
     assert round(max(hard)) == 46
-    assert max(line["optimiser_steps"] for line in lstms) == 46_000
+    paper = [line for line in lstms if line["settings"]["env"] != "sequence-recall"]
+    assert max(line["optimiser_steps"] for line in paper) == 46_000
     # Whatever has not solved its world had the paper's first round.
     assert all(line["solved"] or line["steps"] >= 22e6 for line in lines)
 
@@ -86,3 +88,20 @@ def test_how_many_trials_each_memory_had():
         for memory in ("chain", "lstm"):
             found.setdefault(memory, []).append(names.count(memory))
     assert found == {"chain": [43, 10, 26], "lstm": [21, 18, 29]}
+
+
+def test_the_order_of_memories_in_sequence_recall(runs):
+    found = {}
+    for run in runs:
+        place = rl.find_place(run.settings)
+        if place is not None and place[0] == "sequence-recall":
+            found.setdefault(place[1:], []).append(run.score)
+    for block in (20, 300):
+        chain, lstm, parallel = (found[block, name] for name in ("chain", "lstm", "parallel"))
+        assert min(map(len, (chain, lstm, parallel))) >= 3
+        assert min(chain) > max(*lstm, *parallel)
+    assert np.mean(found[20, "lstm"]) == pytest.approx(np.mean(found[20, "parallel"]), rel=0.1)
+    assert min(found[300, "lstm"]) > max(found[300, "parallel"])
+    # With gradients over 300 steps a rollout is one slice.
+    assert np.mean(found[300, "chain"]) == pytest.approx(3 / 4 * np.mean(found[20, "chain"]), 0.05)
+    assert max(max(scores) for scores in found.values()) < 1.95
