@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from longpass.agents import load_policy
-from longpass.envs import AnyEnvironment, make
+from longpass.envs import AnyEnvironment
 from longpass.networks import ActorCritic
 
 
@@ -50,7 +50,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5)
     flags = parser.parse_args()
     run, network, _ = load_policy(flags.agent)
-    env, params = make(run.env)
+    if run.env != "sequence-recall":
+        raise SystemExit(f"agent is of {run.env}: it must be of sequence-recall")
+    env, params = run.load_environment(), run.params
     keys = jax.random.split(jax.random.key(flags.seed), flags.episodes)
     sequence, right = map(
         np.asarray, jax.jit(jax.vmap(lambda key: play(env, params, network, key)))(keys)

@@ -64,6 +64,10 @@ def test_half_the_precision_is_half_the_size(agent, tmp_path):
     assert not bool(eqx.tree_equal(loaded, agent.network))
     sizes = [(tmp_path / f"{name}.safetensors").stat().st_size for name in ("half", "whole")]
     assert sizes[0] < 0.6 * sizes[1]
+    large = eqx.tree_at(lambda net: net.value.bias, agent.network, replace_fn=lambda b: b + 1e5)
+    with pytest.raises(ValueError, match=r"\.value\.bias has weights beyond 65504"):
+        save_agent(tmp_path / "large.safetensors", agent._replace(network=large), half=True)
+    assert not (tmp_path / "large.safetensors").exists()
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "header"])

@@ -97,6 +97,16 @@ def test_three_agents_in_each_panel_are_enough_and_two_in_all_are_not(tmp_path):
     assert set(one.values()) == {"too few"}
 
 
+def test_lstms_are_judged_by_their_longest_gradients(tmp_path):
+    def learns(run):
+        return as_the_paper_says(run) or run.agent.learner.block_every == 300
+
+    findings = evaluate_agents(write_studies(tmp_path, learns, runs=6))
+    by_id = {finding.claim.id: finding for finding in findings}
+    for name in ("cued-catch-lstm", "t-maze-lstm"):
+        assert (by_id[name].verdict, by_id[name].weakest.value) == ("too few", 0.0)
+
+
 @pytest.mark.parametrize("learner", [{"rollout": 150}, {"epochs": 2}])
 def test_agents_with_other_settings_do_not_count(tmp_path, learner):
     def change(run):

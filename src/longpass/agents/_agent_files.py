@@ -45,9 +45,14 @@ def round_weights(network: ActorCritic) -> ActorCritic:
 
     - `network`: of an agent.
 
-    **Returns:** the network with weights rounded to 16 bits, in their own dtype.
+    **Returns:** the network with weights rounded to 16 bits, in their own dtype. ValueError if one
+    is too large for that.
     """
-    return jax.tree.map(lambda leaf: leaf.astype(np.float16).astype(leaf.dtype), network)
+    rounded = jax.tree.map(lambda leaf: leaf.astype(np.float16).astype(leaf.dtype), network)
+    for name, leaf in _name_arrays(rounded):
+        if not np.all(np.isfinite(leaf)):
+            raise ValueError(f"{name} has weights beyond 65504: they must be stored with 32 bits")
+    return rounded
 
 
 def save_agent(path: str | Path, agent: SavedAgent, *, half: bool = False) -> None:
@@ -64,7 +69,7 @@ def save_agent(path: str | Path, agent: SavedAgent, *, half: bool = False) -> No
     about = {"settings": agent.run.to_json(), "card": agent.card, "version": version("longpass")}
     arrays = {
         name: np.ascontiguousarray(leaf, np.float16 if half else leaf.dtype)
-        for name, leaf in _name_arrays(agent.network)
+        for name, leaf in _name_arrays(round_weights(agent.network) if half else agent.network)
     }
     data = save(arrays, metadata={_METADATA: json.dumps(about, sort_keys=True)})
     write_atomically(Path(path), lambda file: file.write(data))
