@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from longpass.agents import ONSET, RETURNS, Returns, RunSettings, find_returns, has_defaults
-from longpass.claims import LEARNS
+from longpass.claims import LEARNS, learns
 from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import LEARNED, ONSET_SERIES, SERIES
 
@@ -28,7 +28,7 @@ def returns_table() -> str:
                 runs = cells.get((task, block, name), [])
                 if runs:
                     about = [row.title, SERIES[name].label, str(block), str(len(runs))]
-                    found = [str(sum(map(_learns, runs))), _interval(runs), _when(runs)]
+                    found = [str(sum(map(learns, runs))), _interval(runs), _when(runs)]
                     rows.append("| " + " | ".join(about + found) + " |")
     return "\n".join(rows)
 
@@ -64,7 +64,7 @@ def paper_form_table() -> str:
     rows.append("|---|---|---:|---:|---|---|")
     for (task, value), runs in sorted(cells.items()):
         about = [ONSET[task].title, f"{value} {ONSET[task].words}", str(len(runs))]
-        found = [str(sum(map(_learns, runs))), _interval(runs), _when(runs)]
+        found = [str(sum(map(learns, runs))), _interval(runs), _when(runs)]
         rows.append("| " + " | ".join(about + found) + " |")
     return "\n".join(rows)
 
@@ -85,22 +85,18 @@ def _find_runs() -> list[Returns]:
     return find_returns(AGENTS, "steps")
 
 
-def _learns(run: Returns) -> bool:
-    return run.score >= LEARNS * (run.settings.max_return() or np.inf)
-
-
 def _learned(runs: list[Returns]) -> str:
     """How many learn, and after how many million steps."""
     if not runs:
         return ""
-    count = sum(map(_learns, runs))
+    count = sum(map(learns, runs))
     words = f"{count} of {len(runs)}"
     return f"{words} ({_when(runs)})" if count else words
 
 
 def _when(runs: list[Returns]) -> str:
     """When agents that learn first earned enough, in million steps; else how long all were."""
-    times = [_first(run) / 1e6 for run in runs if _learns(run)]
+    times = [_first(run) / 1e6 for run in runs if learns(run)]
     return _range(times) if times else f"not within {_range([run.end / 1e6 for run in runs])}"
 
 

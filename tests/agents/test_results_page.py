@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from longpass.agents import find_returns
-from longpass.claims import LEARNS
+from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
 
 AGENTS = Path(__file__).parents[2] / "results" / "agents"
@@ -17,10 +17,6 @@ STUDIES = ("onset", "returns")
 @pytest.fixture(scope="module")
 def runs():
     return find_returns(AGENTS, "steps")
-
-
-def learns(run):
-    return run.score >= LEARNS * run.settings.max_return()
 
 
 def by_difficulty(runs, env, series):

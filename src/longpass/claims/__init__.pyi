@@ -1,5 +1,6 @@
 from ._agents import AGENTS as AGENTS
 from ._agents import LEARNS as LEARNS
+from ._agents import learns as learns
 from ._claim import LEAST_RUNS as LEAST_RUNS
 from ._claim import Claim as Claim
 from ._claim import Finding as Finding

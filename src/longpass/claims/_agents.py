@@ -35,11 +35,21 @@ LEAST_AGENTS = 6
 Runs = Sequence[Returns]
 
 
+def learns(run: Returns) -> bool:
+    """Whether a run learns its task.
+
+    **Arguments:**
+
+    - `run`: of an agent or a population.
+
+    **Returns:** True if it ends with at least `LEARNS` of the highest possible return.
+    """
+    return run.score >= LEARNS * (run.settings.max_return() or np.inf)
+
+
 def _count_learners(runs: Runs) -> tuple[int, int]:
     """(Runs that learn their task, all runs)."""
-    best = [run.settings.max_return() or np.inf for run in runs]
-    learned = sum(run.score >= LEARNS * most for run, most in zip(runs, best, strict=True))
-    return learned, len(runs)
+    return sum(map(learns, runs)), len(runs)
 
 
 def _chains_learn(runs: Runs, task: str) -> Measurement:
