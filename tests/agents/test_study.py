@@ -6,15 +6,19 @@ import json
 
 import pytest
 
+from longpass._fields import replace_settings
 from longpass.agents import (
     COMMON,
     GATES,
+    ONSET,
+    PAPER_FORM,
     POOLS,
     RETURNS,
     RunSettings,
     Study,
     StudyPlan,
     StudyRun,
+    draw_paper_form,
     draw_settings,
     find_returns,
     has_defaults,
@@ -166,6 +170,21 @@ def test_all_memories_get_the_same_search():
         assert draw_settings(task, "chain", 4) != chain
         assert json.loads(json.dumps(chain)) == chain
     assert draw_settings("t-maze", "chain", 3) != draw_settings("cued-catch", "chain", 3)
+
+
+def test_the_papers_own_form_is_searched_at_the_easiest_difficulty():
+    runs = [one.run for one in StudyPlan("paper-search", runs=12).make_runs()]
+    assert collections.Counter(run.env for run in runs) == dict.fromkeys(ONSET, 12)
+    for run in runs:
+        network = run.agent.network
+        assert (network.writer, network.embedding, network.normalise) == ("learned", "plain", None)
+        panel = ONSET[run.env]
+        assert getattr(run.params, panel.param) == min(panel.values)
+        assert run.agent == replace_settings(run.agent, draw_paper_form(run.env, run.seed))
+    for task in ONSET:
+        own, other = draw_paper_form(task, 3), draw_settings(task, "chain", 3)
+        assert set(own) == ({*COMMON} - {"writer", "embedding", "threshold"}) | {*PAPER_FORM}
+        assert all(own[name] == other[name] for name in COMMON if name in own)
 
 
 def test_unknown_worlds_are_refused():

@@ -69,7 +69,9 @@ from ._run import load_network as load_network
 from ._run import train_agent as train_agent
 from ._search import COMMON as COMMON
 from ._search import GATES as GATES
+from ._search import PAPER_FORM as PAPER_FORM
 from ._search import POOLS as POOLS
+from ._search import draw_paper_form as draw_paper_form
 from ._search import draw_settings as draw_settings
 from ._selection import Decision as Decision
 from ._selection import decide_copies as decide_copies

@@ -1,7 +1,8 @@
 """The random search for settings of agents: one space for all memories.
 
 What all memories have is drawn alike, and for run i of a task it has the same values with every
-memory. Each kind of memory has two settings of its own beside that.
+memory. Each kind of memory has two settings of its own beside that. The paper's own form of the
+chain, in which the writer and the embedding are given, has others.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from longpass._fields import Overrides
+from longpass.agents._defaults import PAPER
 from longpass.memory import MemoryName, has_gates, has_pools
 
 
@@ -63,8 +65,14 @@ POOLS: Space = {"normalise": Choice((None, "layer")), "extra_pools": Choice((0, 
 """What is drawn for memories with pools beside that."""
 GATES: Space = {"longest_time": Choice((None, 100, 300, 700)), "hidden_size": Choice((128, 256))}
 """What is drawn for memories with gates beside that."""
+PAPER_FORM: Space = {
+    "writer_rate": Choice((0.01, 0.1, 1.0)),
+    "optimiser": Choice(("adam", "rmsprop")),
+    "extra_pools": Choice((0, 1, 2)),
+}
+"""What is drawn for the paper's own form of the chain, beside what it shares with all memories."""
 
-_COMMON_STREAM, _OWN_STREAM = 0, 1  # of random numbers
+_COMMON_STREAM, _OWN_STREAM, _PAPER_STREAM = 0, 1, 2  # of random numbers
 
 
 def draw_settings(task: str, memory: MemoryName, i: int) -> Overrides:
@@ -81,6 +89,28 @@ def draw_settings(task: str, memory: MemoryName, i: int) -> Overrides:
     words = [i, *task.encode()]
     own = {**(POOLS if has_pools(memory) else {}), **(GATES if has_gates(memory) else {})}
     return _draw(COMMON, [_COMMON_STREAM, *words]) | _draw(own, [_OWN_STREAM, *words])
+
+
+def draw_paper_form(task: str, i: int) -> Overrides:
+    """The settings of run `i` of the search for the paper's own form of the chain.
+
+    What it shares with the other search has the values of run `i` there, except for what the form
+    itself says: see `PAPER`.
+
+    **Arguments:**
+
+    - `task`: the name of the world.
+    - `i`: which run.
+
+    **Returns:** the drawn settings of the agent, by field name.
+    """
+    words = [i, *task.encode()]
+    common = _draw(COMMON, [_COMMON_STREAM, *words])
+    shared = {name: value for name, value in common.items() if name not in _GIVEN}
+    return shared | _draw(PAPER_FORM, [_PAPER_STREAM, *words])
+
+
+_GIVEN = {*PAPER, "threshold"}  # a plain embedding has no threshold
 
 
 def _draw(space: Space, words: list[int]) -> Overrides:

@@ -13,13 +13,20 @@ from longpass import envs
 from longpass._fields import Bounds, Overrides, check_settings
 from longpass.agents._defaults import resolve_settings
 from longpass.agents._presets import ONSET, ONSET_BLOCK_EVERY, ONSET_MEMORIES, RETURNS
-from longpass.agents._search import draw_settings
+from longpass.agents._search import draw_paper_form, draw_settings
 from longpass.agents._settings import RunSettings
 from longpass.agents._study import StudyRun
 from longpass.memory import MemoryName
 
 StudyName = Literal[
-    "returns", "onset", "forget-bias", "search", "learned-writer", "paper-form", "delays"
+    "returns",
+    "onset",
+    "forget-bias",
+    "search",
+    "learned-writer",
+    "paper-search",
+    "paper-form",
+    "delays",
 ]
 """The studies by name, see `StudyPlan`."""
 
@@ -32,8 +39,9 @@ class StudyPlan:
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
     over the difficulty of Cued Catch and the T-maze. forget-bias: the LSTM without chrono
     initialisation, likewise. search: random settings for every memory. learned-writer: the chain
-    with a writer that learns at a tenth of the rate. paper-form: the paper's own form of the chain
-    over the difficulty. delays: chain and LSTM on Delayed Cue, which is not of the paper."""
+    with a writer that learns at a tenth of the rate. paper-search: random settings for the paper's
+    own form of the chain, at the easiest difficulty. paper-form: that form over the difficulty.
+    delays: chain and LSTM on Delayed Cue, which is not of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -88,6 +96,11 @@ class StudyPlan:
                     for place, block_every in enumerate(row.block_every):
                         chosen = {"block_every": block_every, **LEARNED_WRITER}
                         yield resolve_settings(task, None, chosen, seed=_seed(i, place))
+            case "paper-search":
+                for task, panel in ONSET.items():
+                    params = envs.WORLDS[task].load_params()(**{panel.param: min(panel.values)})
+                    chosen = {"block_every": ONSET_BLOCK_EVERY, **draw_paper_form(task, i)}
+                    yield resolve_settings(task, params, chosen, paper=True, seed=i)
             case "paper-form":
                 chosen = {"block_every": ONSET_BLOCK_EVERY}
                 yield from _by_difficulty(chosen, paper=True, seed=i)
