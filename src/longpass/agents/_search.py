@@ -2,7 +2,7 @@
 
 What all memories have is drawn alike, and for run i of a task it has the same values with every
 memory. Each kind of memory has two settings of its own beside that. The paper's own form of the
-chain, in which the writer and the embedding are given, has others.
+chain, whose writer, embedding and normalisation are given, has a search of its own.
 """
 
 import dataclasses
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from longpass._fields import Overrides
-from longpass.agents._defaults import PAPER
 from longpass.memory import MemoryName, has_gates, has_pools
 
 
@@ -66,11 +65,16 @@ POOLS: Space = {"normalise": Choice((None, "layer")), "extra_pools": Choice((0, 
 GATES: Space = {"longest_time": Choice((None, 100, 300, 700)), "hidden_size": Choice((128, 256))}
 """What is drawn for memories with gates beside that."""
 PAPER_FORM: Space = {
-    "writer_rate": Choice((0.01, 0.1, 1.0)),
+    **{
+        name: COMMON[name]
+        for name in ("learning_rate", "epsilon", "envs", "lr_halvings_per_million_steps")
+    },
     "optimiser": Choice(("adam", "rmsprop")),
+    "writer_rate": Choice((0.01, 0.1, 1.0)),
     "extra_pools": Choice((0, 1, 2)),
 }
-"""What is drawn for the paper's own form of the chain, beside what it shares with all memories."""
+"""What is drawn for the paper's own form of the chain: how it learns. What the task asks for, such
+as the discount, is the task's default."""
 
 _COMMON_STREAM, _OWN_STREAM, _PAPER_STREAM = 0, 1, 2  # of random numbers
 
@@ -94,9 +98,6 @@ def draw_settings(task: str, memory: MemoryName, i: int) -> Overrides:
 def draw_paper_form(task: str, i: int) -> Overrides:
     """The settings of run `i` of the search for the paper's own form of the chain.
 
-    What it shares with the other search has the values of run `i` there, except for what the form
-    itself says: see `PAPER`.
-
     **Arguments:**
 
     - `task`: the name of the world.
@@ -104,13 +105,7 @@ def draw_paper_form(task: str, i: int) -> Overrides:
 
     **Returns:** the drawn settings of the agent, by field name.
     """
-    words = [i, *task.encode()]
-    common = _draw(COMMON, [_COMMON_STREAM, *words])
-    shared = {name: value for name, value in common.items() if name not in _GIVEN}
-    return shared | _draw(PAPER_FORM, [_PAPER_STREAM, *words])
-
-
-_GIVEN = {*PAPER, "threshold"}  # a plain embedding has no threshold
+    return _draw(PAPER_FORM, [_PAPER_STREAM, i, *task.encode()])
 
 
 def _draw(space: Space, words: list[int]) -> Overrides:
