@@ -7,6 +7,7 @@ from longpass._fields import describe_fields, flag_name
 from longpass.agents import (
     COMMON,
     GATES,
+    PAPER_FORM,
     POOLS,
     HyperParams,
     LearnerSettings,
@@ -54,7 +55,12 @@ def agent_tables() -> str:
 def search_space_table() -> str:
     """What the random search for settings of agents draws."""
     rows = ["| setting | drawn from | for |", "|---|---|---|"]
-    spaces = {"all memories": COMMON, "chain, parallel": POOLS, "lstm, gru": GATES}
+    spaces = {
+        "all memories": COMMON,
+        "chain, parallel": POOLS,
+        "lstm, gru": GATES,
+        "the paper's own form": PAPER_FORM,
+    }
     for memories, space in spaces.items():
         rows += [f"| `{flag_name(name)}` | {how} | {memories} |" for name, how in space.items()]
     return "\n".join(rows)
