@@ -10,6 +10,7 @@ from ._curves import learning_curve as learning_curve
 from ._defaults import GATED_DEFAULTS as GATED_DEFAULTS
 from ._defaults import GYM_DEFAULTS as GYM_DEFAULTS
 from ._defaults import PAPER as PAPER
+from ._defaults import PAPER_DEFAULTS as PAPER_DEFAULTS
 from ._defaults import TASK_DEFAULTS as TASK_DEFAULTS
 from ._defaults import changed_settings as changed_settings
 from ._defaults import default_settings as default_settings

@@ -101,6 +101,20 @@ GYM_DEFAULTS = AgentSettings(
 """The settings of an agent in a Gymnasium environment."""
 PAPER: Overrides = {"writer": "learned", "embedding": "plain", "normalise": None}
 """The paper's own form of a network, as far as the paper describes it."""
+# The best of the study paper-search. Without normalisation gradients are smaller, so epsilon is.
+PAPER_DEFAULTS: dict[str, Overrides] = {
+    "cued-catch": {"learning_rate": 5e-4, "epsilon": 1e-7},
+    "t-maze": {
+        "extra_pools": 2,
+        "envs": 16,
+        "optimiser": "rmsprop",
+        "learning_rate": 2.5e-3,
+        "epsilon": 1e-7,
+        "lr_halvings_per_million_steps": 0.1,
+    },
+}
+"""What memories with pools have in the paper's own form instead of `TASK_DEFAULTS`, by task and
+setting."""
 
 
 def default_settings(
@@ -126,6 +140,8 @@ def default_settings(
         values |= GATED_DEFAULTS.get(env, {})
     if paper:
         values |= PAPER
+        if has_pools(memory):
+            values |= PAPER_DEFAULTS.get(env, {})
     if not has_pools(memory):
         values |= {"normalise": None}
     return replace_settings(agent, values)
