@@ -70,6 +70,29 @@ def paper_form_table() -> str:
     return "\n".join(rows)
 
 
+def reading_table() -> str:
+    """How soon a reader that is told the answers knows them, by the form of the network."""
+    forms: dict[tuple[str, str, str], list[Line]] = {}
+    for line in Records(AGENTS / "reading.jsonl").read_events("result", {}):
+        form = (line["writer"], line["embedding"], line["normalise"])
+        forms.setdefault(form, []).append(line)
+    rows = [
+        "| writer | embedding | normalisation | updates until 0.75 of the answers are right | "
+        "accuracy at the end |",
+        "|---|---|---|---|---|",
+    ]
+    for form, lines in forms.items():
+        soon = [_first_reading(line["curve"]) for line in lines]
+        last = [f"{line['accuracy']:.2f}" for line in lines]
+        rows.append(f"| {' | '.join(form)} | {', '.join(soon)} | {', '.join(last)} |")
+    return "\n".join(rows)
+
+
+def _first_reading(curve: list[tuple[int, float]], enough: float = 0.75) -> str:
+    """The updates after which accuracy first was high enough, in words."""
+    return next((str(updates) for updates, accuracy in curve if accuracy >= enough), "never")
+
+
 def agents_search_table() -> str:
     """What random settings earn: as many for every memory of a world, with the same steps."""
     return _search_table(

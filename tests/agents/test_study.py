@@ -187,6 +187,14 @@ def test_the_papers_own_form_is_searched_at_the_easiest_difficulty():
     assert len({one["learning_rate"] for one in drawn}) == 12
 
 
+def test_some_difficulties_of_a_study():
+    hard = StudyPlan("paper-form", difficulties=(40, 280), runs=2).make_runs()
+    assert len(hard) == 2 * len(ONSET)
+    assert all(has_defaults(one.run, paper=True) for one in hard)
+    with pytest.raises(ValueError, match="difficulties has 41: it must be among 0, 5, 10, 20, 40"):
+        StudyPlan("paper-form", difficulties=(41,))
+
+
 def test_unknown_worlds_are_refused():
     with pytest.raises(ValueError, match="tasks is 'chess': it must be one of cued-catch"):
         StudyPlan("returns", tasks=("chess",))

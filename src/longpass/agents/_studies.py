@@ -46,6 +46,9 @@ class StudyPlan:
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
     """Memories; by default all that the study has."""
+    difficulties: tuple[int, ...] = ()
+    """Reward-free trials in Cued Catch, steps in limbo in the T-maze; by default all that the study
+    has."""
     runs: Annotated[int, Bounds(least=1, most=10_000)] = 3
     """Agents per cell: seeds, or in a search random settings."""
     steps: Annotated[float, Bounds(above=0.0, most=1e15)] = 22e6
@@ -59,6 +62,11 @@ class StudyPlan:
         for task in self.tasks:
             if task not in envs.names():
                 raise ValueError(f"tasks is {task!r}: it must be one of {', '.join(envs.names())}")
+        known = {value for panel in ONSET.values() for value in panel.values}
+        for value in self.difficulties:
+            if value not in known:
+                numbers = ", ".join(map(str, sorted(known)))
+                raise ValueError(f"difficulties has {value}: it must be among {numbers}")
 
     def make_runs(self) -> list[StudyRun]:
         """The agents, all cells for the first seed before the second."""
@@ -68,6 +76,7 @@ class StudyPlan:
             for run in self._cells(i)
             if not self.tasks or run.env in self.tasks
             if not self.memories or run.agent.network.memory in self.memories
+            if not self.difficulties or _difficulty(run) in self.difficulties
         ]
 
     def _cells(self, i: int) -> Iterator[RunSettings]:
@@ -128,6 +137,12 @@ FORGET_BIAS: Overrides = {"memory": "lstm", "longest_time": None}
 libraries; all else as by default."""
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
+
+
+def _difficulty(run: RunSettings) -> int | None:
+    """What makes a world of `ONSET` difficult, else None."""
+    panel = ONSET.get(run.env)
+    return None if panel is None else getattr(run.params, panel.param)
 
 
 def _seed(i: int, panel: int) -> int:
