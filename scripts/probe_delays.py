@@ -1,9 +1,10 @@
-"""Which initial weights can hold what was taught at all? A supervised probe, in minutes.
+"""Which initial weights of gated memories can hold what was taught at all? A supervised probe.
 
-As in Cued Catch, four cues are each shown once with one of two balls; then come `delay` steps of
-cues without balls; then one cue is asked about. Gradients pass through the whole sequence, so what
-is asked is only whether a memory can be trained to hold the pairs that long, with which initial
-biases and learning rate. Nothing of reinforcement learning is involved.
+As in Cued Catch, four cues are each shown for ten steps with one of two balls; then come cues
+without balls, seven steps each. From `delay` steps on, the ball of the cue is asked for at every
+step. Gradients pass through the whole sequence, so what is asked is only whether a memory can be
+trained to hold the pairs that long, with which initial biases and learning rate. Nothing of
+reinforcement learning is involved.
 
     python scripts/probe_delays.py --out results/agents/probe.jsonl
 
@@ -28,8 +29,10 @@ from longpass.networks import MemoryOptions, make_memory
 from longpass.records import Line, Records, provenance
 
 _CUES, _BALLS = 4, 2
-_INPUT = _CUES + _BALLS + 1  # the last one marks the question
-_HELD_OUT = 512  # sequences
+_INPUT = _CUES + _BALLS
+_TEACH, _TRIAL = 10, 7  # steps for which a pair and a cue are shown
+_QUESTIONS = 70  # steps per sequence at which the ball is asked for
+_HELD_OUT = 128  # sequences
 _SOLVED = 0.98  # accuracy at which a run ends
 _EVERY = 50  # updates between held-out accuracies
 
@@ -40,7 +43,6 @@ MEMORIES: dict[str, tuple[str, MemoryOptions]] = {
     "lstm, longest time 300": ("lstm", {"longest_time": 300}),
     "lstm, longest time 700": ("lstm", {"longest_time": 700}),
     "gru, longest time 300": ("gru", {"longest_time": 300}),
-    "chain": ("chain", {"num_pools": 10, "normalise": "layer"}),
 }
 
 
@@ -53,7 +55,7 @@ class Probe:
     memories: tuple[str, ...] = tuple(MEMORIES)
     """Which memories, by their names in `MEMORIES`."""
     delays: tuple[int, ...] = (35, 75, 140, 300)
-    """Steps between the last pair and the question."""
+    """Steps between the last pair and the first question."""
     learning_rates: tuple[float, ...] = (1e-3, 3e-4)
     """Adam's learning rates."""
     updates: int = 2000
@@ -68,9 +70,9 @@ class Probe:
 
 def draw_sequences(
     key: PRNGKeyArray, count: int, delay: int
-) -> tuple[Float[Array, "time count input"], Int[Array, " count"]]:
-    """Sequences, time first, and the balls that are asked for."""
-    balls_key, order_key, cue_key, ask_key = jax.random.split(key, 4)
+) -> tuple[Float[Array, "time count input"], Int[Array, "questions count"]]:
+    """Sequences, time first, and the balls that are asked for at their last steps."""
+    balls_key, order_key, cue_key = jax.random.split(key, 3)
     balls = jax.random.randint(balls_key, (count, _CUES), 0, _BALLS)
     order = jax.vmap(functools.partial(jax.random.permutation, x=_CUES))(
         jax.random.split(order_key, count)
@@ -78,22 +80,26 @@ def draw_sequences(
     taught = jax.nn.one_hot(order, _INPUT) + jax.nn.one_hot(
         _CUES + jnp.take_along_axis(balls, order, 1), _INPUT
     )
-    between = jax.nn.one_hot(jax.random.randint(cue_key, (count, delay), 0, _CUES), _INPUT)
-    asked = jax.random.randint(ask_key, (count,), 0, _CUES)
-    question = jax.nn.one_hot(asked, _INPUT).at[:, -1].set(1.0)
-    xs = jnp.concatenate([taught, between, question[:, None]], axis=1)
-    return jnp.swapaxes(xs, 0, 1), jnp.take_along_axis(balls, asked[:, None], 1)[:, 0]
+    steps = delay + _QUESTIONS
+    cues = jax.random.randint(cue_key, (count, -(-steps // _TRIAL)), 0, _CUES)
+    cues = jnp.repeat(cues, _TRIAL, axis=1)[:, :steps]
+    taught = jnp.repeat(taught, _TEACH, axis=1)
+    xs = jnp.concatenate([taught, jax.nn.one_hot(cues, _INPUT)], axis=1)
+    answers = jnp.take_along_axis(balls, cues[:, -_QUESTIONS:], 1)
+    return jnp.swapaxes(xs, 0, 1), answers.T
 
 
 class Network(eqx.Module):
-    """A memory and a linear layer on its last output."""
+    """A memory and a linear layer on its outputs at the questions."""
 
     memory: MemoryLike
     head: eqx.nn.Linear
 
-    def __call__(self, xs: Float[Array, "time count input"]) -> Float[Array, "count balls"]:
+    def __call__(
+        self, xs: Float[Array, "time count input"]
+    ) -> Float[Array, "questions count balls"]:
         _, ys = self.memory.unroll_batch(self.memory.initial_state((xs.shape[1],)), xs)
-        return jax.vmap(self.head)(ys[-1])
+        return jax.vmap(jax.vmap(self.head))(ys[-_QUESTIONS:])
 
 
 def train(probe: Probe, name: str, delay: int, learning_rate: float) -> Line:
