@@ -13,7 +13,13 @@ from pathlib import Path
 
 from longpass.agents import PopulationSettings
 from longpass.streams import StreamSettings, SweepPlan
-from tables_agents import onset_table, paper_form_table, returns_table
+from tables_agents import (
+    onset_table,
+    paper_form_table,
+    paper_search_table,
+    reading_table,
+    returns_table,
+)
 from tables_results import (
     agent_claims_table,
     benchmark_table,
@@ -54,6 +60,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- space of the search -->": search_space_table,
         "<!-- pretrained agents -->": pretrained_table,
     },
+    "understand/conditioning.md": {"<!-- reading -->": reading_table},
     "populations.md": {
         "<!-- settings of populations -->": functools.partial(plain_table, PopulationSettings)
     },
@@ -74,6 +81,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- claims of agents -->": agent_claims_table,
         "<!-- returns of agents -->": returns_table,
         "<!-- onset -->": onset_table,
+        "<!-- search of the paper's form -->": paper_search_table,
         "<!-- paper form -->": paper_form_table,
         "<!-- sb3 -->": sb3_table,
     },

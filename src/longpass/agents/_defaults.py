@@ -101,11 +101,13 @@ GYM_DEFAULTS = AgentSettings(
 """The settings of an agent in a Gymnasium environment."""
 PAPER: Overrides = {"writer": "learned", "embedding": "plain", "normalise": None}
 """The paper's own form of a network, as far as the paper describes it."""
-# The best of the study paper-search. Without normalisation gradients are smaller, so epsilon is.
+# The best of the study paper-search. Without normalisation gradients are smaller, so epsilon is;
+# and so are logits, without which the first policy in the T-maze would be too even to find a goal.
 PAPER_DEFAULTS: dict[str, Overrides] = {
     "cued-catch": {"learning_rate": 5e-4, "epsilon": 1e-7},
     "t-maze": {
         "extra_pools": 2,
+        "logit_scale": 4.0,
         "envs": 16,
         "optimiser": "rmsprop",
         "learning_rate": 2.5e-3,
