@@ -111,8 +111,8 @@ class StudyPlan:
                     chosen = {"block_every": ONSET_BLOCK_EVERY, **draw_paper_form(task, i)}
                     yield resolve_settings(task, params, chosen, paper=True, seed=i)
             case "paper-form":
-                chosen = {"block_every": ONSET_BLOCK_EVERY}
-                yield from _by_difficulty(chosen, paper=True, seed=i)
+                # Gradients of a chain reach back a few steps, whatever block_every is.
+                yield from _by_difficulty({}, paper=True, seed=i)
             case "delays":
                 for delay in DELAYS:
                     params = envs.WORLDS["delayed-cue"].load_params()(delay=delay)
