@@ -14,6 +14,7 @@ from longpass.agents import (
     PAPER_FORM,
     POOLS,
     RETURNS,
+    WRITER_RATES,
     RunSettings,
     Study,
     StudyPlan,
@@ -185,6 +186,13 @@ def test_the_papers_own_form_is_searched_at_the_easiest_difficulty():
     drawn = [draw_paper_form("t-maze", i) for i in range(12)]
     assert {one["optimiser"] for one in drawn} == {"adam", "rmsprop"}
     assert len({one["learning_rate"] for one in drawn}) == 12
+
+
+def test_writer_rates_differ_in_nothing_else():
+    runs = [one.run for one in StudyPlan("writer-rates", runs=2).make_runs()]
+    assert len(runs) == 2 * len(WRITER_RATES)
+    assert len({replace_settings(run.agent, {"writer_rate": 1.0}) for run in runs}) == 1
+    assert {run.agent.hyper.writer_rate for run in runs} == set(WRITER_RATES)
 
 
 def test_some_difficulties_of_a_study():

@@ -26,6 +26,7 @@ StudyName = Literal[
     "learned-writer",
     "paper-search",
     "paper-form",
+    "writer-rates",
     "delays",
 ]
 """The studies by name, see `StudyPlan`."""
@@ -41,7 +42,8 @@ class StudyPlan:
     initialisation, likewise. search: random settings for every memory. learned-writer: the chain
     with a writer that learns at a tenth of the rate. paper-search: random settings for the paper's
     own form of the chain, at the easiest difficulty. paper-form: that form over the difficulty.
-    delays: chain and LSTM on Delayed Cue, which is not of the paper."""
+    writer-rates: that form on a short Cued Catch, by how fast the writer learns. delays: chain and
+    LSTM on Delayed Cue, which is not of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -113,6 +115,11 @@ class StudyPlan:
             case "paper-form":
                 # Gradients of a chain reach back a few steps, whatever block_every is.
                 yield from _by_difficulty({}, paper=True, seed=i)
+            case "writer-rates":
+                params = envs.WORLDS["cued-catch"].load_params()(**SHORT_CATCH)
+                for rate in WRITER_RATES:
+                    chosen = {"writer_rate": rate}
+                    yield resolve_settings("cued-catch", params, chosen, paper=True, seed=i)
             case "delays":
                 for delay in DELAYS:
                     params = envs.WORLDS["delayed-cue"].load_params()(delay=delay)
@@ -121,6 +128,10 @@ class StudyPlan:
                         yield resolve_settings("delayed-cue", params, chosen | gates, seed=i)
 
 
+WRITER_RATES = (1.0, 0.1, 0.01, 0.0)
+"""How fast the writer learns in the study writer-rates, as a factor of the learning rate."""
+SHORT_CATCH = {"num_trials": 20, "reward_free_trials": 0}
+"""Its world: a fifth of Cued Catch."""
 DELAYS = (10, 30, 100, 300)
 """The delays of the study delays."""
 # And whether gates have chrono initialisation, with times up to twice the delay. With a frozen
