@@ -93,6 +93,25 @@ def _first_reading(curve: list[tuple[int, float]], enough: float = 0.75) -> str:
     return next((str(updates) for updates, accuracy in curve if accuracy >= enough), "never")
 
 
+def writer_rates_table() -> str:
+    """What the paper's own form earns on a short Cued Catch, by how fast its writer learns."""
+    rates: dict[float, list[Line]] = {}
+    for line in Records(AGENTS / "writer-rates" / "records.jsonl").read_events("result", {}):
+        rate = RunSettings.from_json(line["settings"]).agent.hyper.writer_rate
+        rates.setdefault(rate, []).append(line)
+    rows = [
+        "| `writer_rate` | million steps | last 500 episodes, by seed | best 100 episodes, by seed "
+        "|",
+        "|---:|---|---|---|",
+    ]
+    for rate, lines in sorted(rates.items(), reverse=True):
+        steps = _range([line["steps"] / 1e6 for line in lines])
+        last = ", ".join(f"{line['return_500']:.1f}" for line in lines)
+        best = ", ".join(f"{max(line['curve']['return_100']):.1f}" for line in lines)
+        rows.append(f"| {rate:g} | {steps} | {last} | {best} |")
+    return "\n".join(rows)
+
+
 def agents_search_table() -> str:
     """What random settings earn: as many for every memory of a world, with the same steps."""
     return _search_table(

@@ -101,3 +101,19 @@ def test_the_order_of_memories_in_sequence_recall(runs):
     # With gradients over 300 steps a rollout is one slice.
     assert np.mean(found[300, "chain"]) == pytest.approx(3 / 4 * np.mean(found[20, "chain"]), 0.05)
     assert max(max(scores) for scores in found.values()) < 1.95
+
+
+def test_how_soon_each_form_of_the_chain_is_read():
+    """What docs/understand/conditioning.md says of `scripts/probe_reading.py`."""
+    soon = {}
+    for text in (AGENTS / "reading.jsonl").read_text().splitlines():
+        line = json.loads(text)
+        found = [updates for updates, accuracy in line["curve"] if accuracy >= 0.75]
+        form = (line["embedding"], line["normalise"])
+        soon.setdefault(form, {})[line["writer"], line["seed"]] = min(found, default=None)
+    assert all(len(runs) == 6 for runs in soon.values())
+    assert set(soon["sparse", "layer"].values()) == {100, 200}
+    assert all(900 <= updates <= 1500 for updates in soon["plain", "none"].values())
+    never = [run for form in soon for run, updates in soon[form].items() if updates is None]
+    assert [writer for writer, _ in never] == ["learned"]
+    assert None in soon["plain", "layer"].values()
