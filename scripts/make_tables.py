@@ -19,6 +19,7 @@ from tables_agents import (
     paper_search_table,
     reading_table,
     returns_table,
+    writer_rates_table,
 )
 from tables_results import (
     agent_claims_table,
@@ -82,6 +83,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- returns of agents -->": returns_table,
         "<!-- onset -->": onset_table,
         "<!-- search of the paper's form -->": paper_search_table,
+        "<!-- writer rates -->": writer_rates_table,
         "<!-- paper form -->": paper_form_table,
         "<!-- sb3 -->": sb3_table,
     },
