@@ -19,6 +19,12 @@ def runs():
     return find_returns(AGENTS, "steps")
 
 
+def study_lines(study):
+    return [
+        json.loads(line) for line in (AGENTS / study / "records.jsonl").read_text().splitlines()
+    ]
+
+
 def by_difficulty(runs, env, series):
     """Whether agents learn, by difficulty."""
     found = {}
@@ -57,11 +63,7 @@ def test_lstms_by_the_length_of_gradients(runs):
 
 
 def test_what_lstms_earn_at_most_and_how_long_they_learn():
-    lines = [
-        json.loads(line)
-        for study in STUDIES
-        for line in (AGENTS / study / "records.jsonl").read_text().splitlines()
-    ]
+    lines = [line for study in STUDIES for line in study_lines(study)]
     lstms = [line for line in lines if line["settings"]["agent"]["network"]["memory"] == "lstm"]
     hard = [
         max(line["curve"]["return_100"])
@@ -117,3 +119,33 @@ def test_how_soon_each_form_of_the_chain_is_read():
     never = [run for form in soon for run, updates in soon[form].items() if updates is None]
     assert [writer for writer, _ in never] == ["learned"]
     assert None in soon["plain", "layer"].values()
+
+
+def test_how_fast_the_writer_of_the_papers_form_may_learn():
+    rates = {}
+    for line in study_lines("writer-rates"):
+        rate = line["settings"]["agent"]["hyper"]["writer_rate"]
+        rates.setdefault(rate, []).append(line["return_500"])
+    assert {len(returns) for returns in rates.values()} == {3}
+    assert rates.pop(1.0) == pytest.approx([10] * 3, abs=0.3)
+    assert set(rates) == {0.1, 0.01, 0.0}
+    for returns in rates.values():
+        assert returns == pytest.approx([15] * 3, abs=0.8)
+
+
+def test_what_the_papers_form_learns_in_the_t_maze():
+    solved, hard = {}, []
+    for line in study_lines("paper-form"):
+        params = line["settings"]["params"]
+        if line["settings"]["agent"]["network"]["logit_scale"] == 2:
+            solved[params["limbo_time"]] = line["solved"]
+        elif params.get("limbo_time") == 280:
+            hard.append(line["return_500"])
+    assert solved == {0: True, 70: True, 140: False, 210: True, 280: False}
+    assert len(hard) == 6
+    assert sorted(hard)[-1] == pytest.approx(0.5, abs=0.005)
+    assert sorted(hard)[-2] < -0.1
+    search = study_lines("paper-search")
+    assert len(search) == 19
+    learned = [line for line in search if line["return_500"] >= 0.9 * line["return_max"]]
+    assert [line["settings"]["env"] for line in learned] == ["t-maze"]
