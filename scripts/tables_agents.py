@@ -112,45 +112,29 @@ def writer_rates_table() -> str:
     return "\n".join(rows)
 
 
-def agents_search_table() -> str:
-    """What random settings earn: as many for every memory of a world, with the same steps."""
-    return _search_table(
-        "search", lambda run: f"{RETURNS[run.env].title} | {SERIES[run.agent.network.memory].label}"
-    )
-
-
 def paper_search_table() -> str:
     """What random settings earn in the paper's own form, at the easiest difficulty."""
-
-    def about(run: RunSettings) -> str:
-        panel = ONSET[run.env]
-        return f"{panel.title} | {getattr(run.params, panel.param)} {panel.words}"
-
-    return _search_table("paper-search", about, of="difficulty")
-
-
-def _search_table(study: str, about: Callable[[RunSettings], str], of: str = "memory") -> str:
-    """The agents of a search, in groups."""
-    groups: dict[str, list[Line]] = {}
-    for line in Records(AGENTS / study / "records.jsonl").read_events("result", {}):
-        groups.setdefault(about(RunSettings.from_json(line["settings"])), []).append(line)
+    worlds: dict[str, list[Line]] = {}
+    for line in Records(AGENTS / "paper-search" / "records.jsonl").read_events("result", {}):
+        worlds.setdefault(line["settings"]["env"], []).append(line)
     rows = [
-        f"| world | {of} | settings | million steps | thousand optimiser steps | learn | best | "
-        "median | highest possible |",
+        "| world | difficulty | settings | million steps | thousand optimiser steps | learn | best "
+        "| median | highest possible |",
         "|---|---|---:|---|---|---:|---:|---:|---:|",
     ]
-    for words, lines in sorted(groups.items()):
-        # An agent without a finished episode has earned nothing that could be counted.
-        returns = [line["return_500"] for line in lines if line["return_500"] is not None]
-        most = lines[0]["return_max"]
-        numbers = [
+    for task, lines in sorted(worlds.items()):
+        panel, most = ONSET[task], lines[0]["return_max"]
+        returns = [line["return_500"] for line in lines]
+        cells = [
+            panel.title,
+            f"{min(panel.values)} {panel.words}",
             str(len(lines)),
             _range([line["steps"] / 1e6 for line in lines]),
             _range([line["optimiser_steps"] / 1e3 for line in lines]),
             str(sum(one >= LEARNS * most for one in returns)),
             *(f"{value:.2f}" for value in (max(returns), float(np.median(returns)), most)),
         ]
-        rows.append(f"| {words} | " + " | ".join(numbers) + " |")
+        rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longpass.agents import find_returns
+from longpass._fields import to_json
+from longpass.agents import StudyPlan, find_returns
 from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
 
@@ -147,5 +148,7 @@ def test_what_the_papers_form_learns_in_the_t_maze():
     assert sorted(hard)[-2] < -0.1
     search = study_lines("paper-search")
     assert len(search) == 19
+    drawn = [to_json(one.run) for one in StudyPlan("paper-search", runs=12).make_runs()]
+    assert all(line["settings"] in drawn for line in search)
     learned = [line for line in search if line["return_500"] >= 0.9 * line["return_max"]]
     assert [line["settings"]["env"] for line in learned] == ["t-maze"]

@@ -11,7 +11,7 @@ import tyro
 
 from longpass import envs
 from longpass._fields import Bounds, Overrides, check_settings
-from longpass.agents._defaults import resolve_settings
+from longpass.agents._defaults import PAPER, resolve_settings
 from longpass.agents._presets import ONSET, ONSET_BLOCK_EVERY, ONSET_MEMORIES, RETURNS
 from longpass.agents._search import draw_paper_form, draw_settings
 from longpass.agents._settings import RunSettings
@@ -110,8 +110,9 @@ class StudyPlan:
             case "paper-search":
                 for task, panel in ONSET.items():
                     params = envs.WORLDS[task].load_params()(**{panel.param: min(panel.values)})
-                    chosen = {"block_every": ONSET_BLOCK_EVERY, **draw_paper_form(task, i)}
-                    yield resolve_settings(task, params, chosen, paper=True, seed=i)
+                    # Not from the defaults of `paper`, which are what this search has found.
+                    chosen = {"block_every": ONSET_BLOCK_EVERY, **PAPER, **draw_paper_form(task, i)}
+                    yield resolve_settings(task, params, chosen, seed=i)
             case "paper-form":
                 # Gradients of a chain reach back a few steps, whatever block_every is.
                 yield from _by_difficulty({}, paper=True, seed=i)
