@@ -10,6 +10,7 @@ from longpass._fields import to_json
 from longpass.agents import StudyPlan, find_returns
 from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
+from longpass.figures.looks import LEARNED
 
 AGENTS = Path(__file__).parents[2] / "results" / "agents"
 STUDIES = ("onset", "returns")
@@ -132,6 +133,14 @@ def test_how_fast_the_writer_of_the_papers_form_may_learn():
     assert set(rates) == {0.1, 0.01, 0.0}
     for returns in rates.values():
         assert returns == pytest.approx([15] * 3, abs=0.8)
+
+
+def test_chains_that_learn_to_write_learn_cued_catch(runs):
+    found = by_block(runs, "cued-catch", LEARNED)
+    assert {block: len(learned) for block, learned in found.items()} == dict.fromkeys(
+        (3, 20, 100, 300), 3
+    )
+    assert all(map(all, found.values()))
 
 
 def test_what_the_papers_form_learns_in_the_t_maze():
