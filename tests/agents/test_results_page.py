@@ -141,6 +141,8 @@ def test_chains_that_learn_to_write_learn_cued_catch(runs):
         (3, 20, 100, 300), 3
     )
     assert all(map(all, found.values()))
+    maze = by_block(runs, "t-maze", LEARNED)
+    assert [all(learned) for learned in maze.values()] == [True] * 4
 
 
 def test_what_the_papers_form_learns_in_the_t_maze():
