@@ -26,7 +26,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from longpass.memory import MemoryLike
 from longpass.networks import MemoryOptions, make_memory
-from longpass.records import Line, Records, provenance
+from longpass.records import Line, provenance
+from probes import train_missing
 
 _CUES, _BALLS = 4, 2
 _INPUT = _CUES + _BALLS
@@ -102,10 +103,10 @@ class Network(eqx.Module):
         return jax.vmap(jax.vmap(self.head))(ys[-_QUESTIONS:])
 
 
-def train(probe: Probe, name: str, delay: int, learning_rate: float) -> Line:
+def train(probe: Probe, name: str, delay: int, learning_rate: float, seed: int) -> Line:
     """Train one network; its line."""
     kind, options = MEMORIES[name]
-    memory_key, head_key, held_out_key, key = jax.random.split(jax.random.key(probe.seed), 4)
+    memory_key, head_key, held_out_key, key = jax.random.split(jax.random.key(seed), 4)
     network = Network(
         make_memory(kind, _INPUT, probe.size, key=memory_key, **options),
         eqx.nn.Linear(probe.size, _BALLS, key=head_key),
@@ -135,13 +136,14 @@ def train(probe: Probe, name: str, delay: int, learning_rate: float) -> Line:
         curve.append([updates, round(float(accuracy), 4)])
         if curve[-1][1] >= _SOLVED:
             break
-    about = {name: getattr(probe, name) for name in ("batch_size", "size", "seed")}
+    about = {name: getattr(probe, name) for name in ("batch_size", "size")}
     return {
         "event": "result",
         "kind": "probe",
         "memory": name,
         "delay": delay,
         "learning_rate": learning_rate,
+        "seed": seed,
         "most_updates": probe.updates,
         **about,
         "accuracy": curve[-1][1],
@@ -153,15 +155,9 @@ def train(probe: Probe, name: str, delay: int, learning_rate: float) -> Line:
 
 def main() -> None:
     probe = tyro.cli(Probe, description=__doc__)
-    records = Records(probe.out)
     names = ("memory", "delay", "learning_rate", "seed")
-    done = {tuple(line[name] for name in names) for line in records.read()}
-    for point in itertools.product(probe.memories, probe.delays, probe.learning_rates):
-        if (*point, probe.seed) in done:
-            continue
-        line = train(probe, *point)
-        records.append([line])
-        print(*point, *line["curve"][-1], f"{line['seconds']:.0f} s", sep="  ", flush=True)
+    points = itertools.product(probe.memories, probe.delays, probe.learning_rates, (probe.seed,))
+    train_missing(probe.out, names, points, functools.partial(train, probe))
 
 
 if __name__ == "__main__":

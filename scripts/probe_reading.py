@@ -1,8 +1,8 @@
 """Which forms of the chain can be read at all? A supervised probe of Cued Catch, in minutes.
 
-The network of an agent watches random play and, at every frame of a trial, is told which ball the
-cue names. Nothing of reinforcement learning is involved, so what is asked is only how many updates
-a reader needs, by how the writer learns, how the embedding begins and how pools are scaled.
+The network of an agent watches random play, and at every frame of a trial the label is the ball
+that the cue names. Nothing of reinforcement learning is involved, so what is asked is only how many
+updates a reader needs, by how the writer learns, how the embedding begins and how pools are scaled.
 
     python scripts/probe_reading.py --out results/agents/reading.jsonl
 
@@ -10,6 +10,7 @@ Each run appends one line; the same command makes only the runs that are not rec
 """
 
 import dataclasses
+import functools
 import itertools
 import time
 from pathlib import Path
@@ -25,7 +26,8 @@ from longpass.agents import NetworkBuilder, resolve_settings
 from longpass.agents._networks import init_embedding, trained_weights
 from longpass.envs import Action, CuedCatch, CuedCatchParams
 from longpass.networks import ActorCritic, Embedding, Writer
-from longpass.records import Line, Records, provenance
+from longpass.records import Line, provenance
+from probes import train_missing
 
 _SAMPLE = 16  # episodes to which a sparse embedding is adapted
 _EVERY = 100  # updates between two points of the curve
@@ -97,7 +99,9 @@ def read(
     return jnp.mean(losses, where=asked), jnp.mean(right, where=asked)
 
 
-def train(probe: Probe, writer: Writer, embedding: Embedding, normalise: str, trials: int) -> Line:
+def train(
+    probe: Probe, writer: Writer, embedding: Embedding, normalise: str, trials: int, seed: int
+) -> Line:
     """Train one network; its line."""
     env, params = CuedCatch(), CuedCatchParams(num_trials=trials, reward_free_trials=0)
     form = {
@@ -106,7 +110,7 @@ def train(probe: Probe, writer: Writer, embedding: Embedding, normalise: str, tr
         "normalise": None if normalise == "none" else normalise,
     }
     settings = resolve_settings("cued-catch", params, form).agent.network
-    network_key, sample_key, key = jax.random.split(jax.random.key(probe.seed), 3)
+    network_key, sample_key, key = jax.random.split(jax.random.key(seed), 3)
     shape = (env.rows, env.cols, len(env.planes))
     network = NetworkBuilder(settings, shape, len(Action))(network_key)
     sample = jax.vmap(lambda key: watch(key, params)[0])(jax.random.split(sample_key, _SAMPLE))
@@ -133,7 +137,7 @@ def train(probe: Probe, writer: Writer, embedding: Embedding, normalise: str, tr
         key, use = jax.random.split(key)
         trained, state, accuracy = some_updates(trained, state, use)
         curve.append([updates, round(float(accuracy), 4)])
-    names = ("updates", "episodes", "learning_rate", "epsilon", "seed")
+    names = ("updates", "episodes", "learning_rate", "epsilon")
     return {
         "event": "result",
         "kind": "reading",
@@ -141,6 +145,7 @@ def train(probe: Probe, writer: Writer, embedding: Embedding, normalise: str, tr
         "embedding": embedding,
         "normalise": normalise,
         "trials": trials,
+        "seed": seed,
         **{name: getattr(probe, name) for name in names},
         "accuracy": curve[-1][1],
         "curve": curve,
@@ -151,16 +156,11 @@ def train(probe: Probe, writer: Writer, embedding: Embedding, normalise: str, tr
 
 def main() -> None:
     probe = tyro.cli(Probe, description=__doc__)
-    records = Records(probe.out)
     names = ("writer", "embedding", "normalise", "trials", "seed")
-    done = {tuple(line[name] for name in names) for line in records.read()}
-    forms = itertools.product(probe.writers, probe.embeddings, probe.normalise, probe.trials)
-    for form in forms:
-        if (*form, probe.seed) in done:
-            continue
-        line = train(probe, *form)
-        records.append([line])
-        print(*form, *line["curve"][-1], f"{line['seconds']:.0f} s", sep="  ", flush=True)
+    forms = itertools.product(
+        probe.writers, probe.embeddings, probe.normalise, probe.trials, (probe.seed,)
+    )
+    train_missing(probe.out, names, forms, functools.partial(train, probe))
 
 
 if __name__ == "__main__":

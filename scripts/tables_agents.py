@@ -71,7 +71,7 @@ def paper_form_table() -> str:
 
 
 def reading_table() -> str:
-    """How soon a reader that is told the answers knows them, by the form of the network."""
+    """How soon a reader learns with labels, by the form of the network."""
     forms: dict[tuple[str, str, str], list[Line]] = {}
     for line in Records(AGENTS / "reading.jsonl").read_events("result", {}):
         form = (line["writer"], line["embedding"], line["normalise"])

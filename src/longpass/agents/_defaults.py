@@ -103,7 +103,7 @@ PAPER: Overrides = {"writer": "learned", "embedding": "plain", "normalise": None
 """The paper's own form of a network, as far as the paper describes it."""
 # For the T-maze, the best of the study paper-search. Logits are small without normalisation: at a
 # scale of 2 the first policy is too even to find a goal. For Cued Catch, what left chance in trials
-# with 20 trials an episode: a writer that learns a hundred times slower than the reader.
+# with 20 trials per episode: a writer that learns a hundred times slower than the reader.
 PAPER_DEFAULTS: dict[str, Overrides] = {
     "cued-catch": {
         "learning_rate": 1e-3,
