@@ -11,6 +11,7 @@ from longpass.agents import (
     COMMON,
     GATES,
     ONSET,
+    PAPER_DEFAULTS,
     PAPER_FORM,
     POOLS,
     RETURNS,
@@ -19,6 +20,7 @@ from longpass.agents import (
     Study,
     StudyPlan,
     StudyRun,
+    default_settings,
     draw_paper_form,
     draw_settings,
     find_returns,
@@ -186,6 +188,15 @@ def test_the_papers_own_form_is_searched_at_the_easiest_difficulty():
     drawn = [draw_paper_form("t-maze", i) for i in range(12)]
     assert {one["optimiser"] for one in drawn} == {"adam", "rmsprop"}
     assert len({one["learning_rate"] for one in drawn}) == 12
+
+
+def test_the_papers_form_has_settings_of_its_own_only_with_pools():
+    for task, own in PAPER_DEFAULTS.items():
+        chain = default_settings(task, "chain", paper=True)
+        assert chain == replace_settings(chain, own)
+        assert chain.hyper != default_settings(task, "chain").hyper
+        lstm = default_settings(task, "lstm", paper=True)
+        assert lstm.hyper == default_settings(task, "lstm").hyper
 
 
 def test_writer_rates_differ_in_nothing_else():
