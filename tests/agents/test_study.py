@@ -214,6 +214,19 @@ def test_some_difficulties_of_a_study():
         StudyPlan("paper-form", difficulties=(41,))
 
 
+def test_every_agent_may_take_the_optimiser_steps_that_are_asked_for():
+    """Frames are not optimiser steps: an agent with many copies gets more of the first."""
+    plan = StudyPlan("search", runs=12, steps=8e6, optimiser_steps=4000)
+    budgets = {}
+    for one in plan.make_runs():
+        learner = one.run.agent.learner
+        updates = one.steps / learner.steps
+        assert one.steps >= 8e6
+        assert updates * learner.optimiser_steps >= 4000
+        budgets[learner.envs] = one.steps
+    assert budgets == {2: 8_000_000, 4: 8_000_000, 8: 9_600_000, 16: 19_200_000}
+
+
 def test_unknown_worlds_are_refused():
     with pytest.raises(ValueError, match="tasks is 'chess': it must be one of cued-catch"):
         StudyPlan("returns", tasks=("chess",))

@@ -4,6 +4,7 @@ Nothing here imports JAX before a study is made.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -55,6 +56,9 @@ class StudyPlan:
     """Agents per cell: seeds, or in a search random settings."""
     steps: Annotated[float, Bounds(above=0.0, most=1e15)] = 22e6
     """Environment steps after which an agent ends."""
+    optimiser_steps: Annotated[int, Bounds(least=0, most=10**12)] = 0
+    """Steps of the optimiser that every agent may take: one that needs more environment steps for
+    them gets those, so that few updates are not the reason why it does not learn."""
     enough_steps: Annotated[float, Bounds(least=0.0, most=1e15)] = 4e6
     """Steps from which on an agent ends as soon as it has solved its world: its last 500 episodes
     earn 95 % of the highest possible return."""
@@ -73,13 +77,19 @@ class StudyPlan:
     def make_runs(self) -> list[StudyRun]:
         """The agents, all cells for the first seed before the second."""
         return [
-            StudyRun(run, round(self.steps), round(self.enough_steps))
+            StudyRun(run, self._budget(run), round(self.enough_steps))
             for i in range(self.runs)
             for run in self._cells(i)
             if not self.tasks or run.env in self.tasks
             if not self.memories or run.agent.network.memory in self.memories
             if not self.difficulties or _difficulty(run) in self.difficulties
         ]
+
+    def _budget(self, run: RunSettings) -> int:
+        """Environment steps after which an agent ends."""
+        learner = run.agent.learner
+        updates = math.ceil(self.optimiser_steps / learner.optimiser_steps)
+        return max(round(self.steps), updates * learner.steps)
 
     def _cells(self, i: int) -> Iterator[RunSettings]:
         """Agent `i` of every cell."""
