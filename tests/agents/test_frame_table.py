@@ -13,15 +13,15 @@ from longpass.agents._frame_table import FrameTable
 from longpass.agents._settings import HyperParams
 from longpass.envs import CuedCatch
 from longpass.memory import GRU
-from longpass.networks import ActorCritic
+from longpass.networks import ActorCritic, Writer
 
 KEY = jax.random.key(0)
 
 
 @functools.cache
-def frozen_network() -> ActorCritic:
+def make_network(writer: Writer) -> ActorCritic:
     make = eqx.filter_jit(
-        lambda: ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, writer="frozen", key=KEY)
+        lambda: ActorCritic(GRU(8, 4, key=KEY), (3, 4, 2), 5, writer=writer, key=KEY)
     )
     return make()
 
@@ -31,7 +31,7 @@ look_up = eqx.filter_jit(lambda table, network, frames: table.embed(network, fra
 
 
 def test_a_table_gives_the_embeddings_of_the_network():
-    network = frozen_network()
+    network = make_network("frozen")
     frames = np.random.default_rng(0).integers(0, 2, (20, 3, 3, 4, 2)).astype(np.uint8)
     frames[5:15] = frames[3]  # frames that come again, and then others
     table = FrameTable.for_frames(network, jnp.asarray(frames[0]))
@@ -43,7 +43,7 @@ def test_a_table_gives_the_embeddings_of_the_network():
 
 def test_frames_of_the_table_are_not_embedded_again():
     """Another network shows who made an embedding: one frame is added per step."""
-    network = frozen_network()
+    network = make_network("frozen")
     other = eqx.tree_at(lambda net: net.torso.bias, network, network.torso.bias + 1)
     frames = np.random.default_rng(0).integers(0, 2, (2, 3, 4, 2)).astype(np.uint8)
     table = FrameTable.for_frames(network, jnp.asarray(frames))
@@ -62,30 +62,40 @@ def test_frames_of_the_table_are_not_embedded_again():
 
 def test_the_empty_table_knows_no_frame():
     """Not even the one whose sums are 0."""
-    network, nothing = frozen_network(), jnp.zeros((2, 3, 4, 2), jnp.uint8)
+    network, nothing = make_network("frozen"), jnp.zeros((2, 3, 4, 2), jnp.uint8)
     network = eqx.tree_at(lambda net: net.torso.bias, network, network.torso.bias + 1)
     table = FrameTable.for_frames(network, nothing)
     assert table is not None
     np.testing.assert_array_equal(look_up(table, network, nothing)[1], embed_all(network, nothing))
 
 
-def test_no_table_where_embeddings_change():
+def test_a_writer_that_learns_has_a_table_for_one_rollout():
+    frames = jnp.ones((2, 3, 4, 2), jnp.uint8)
+    for network, kept in ((make_network("frozen"), True), (make_network("learned"), False)):
+        table = FrameTable.for_frames(network, frames)
+        assert table is not None
+        table, _ = look_up(table, network, frames)
+        assert np.any(table.hashes)
+        assert np.any(table.for_rollout(network).hashes) == kept
+
+
+def test_no_table_for_more_than_frames_of_whole_numbers():
     frames = jnp.zeros((2, 3, 4, 2), jnp.uint8)
 
     @eqx.filter_jit
     def make(input_size, **options):
         return ActorCritic(GRU(input_size, 4, key=KEY), (3, 4, 2), 5, key=KEY, **options)
 
-    assert FrameTable.for_frames(make(8), frames) is None
     reads = make(14, writer="frozen", read_last_step=True)
     assert FrameTable.for_frames(reads, frames) is None
-    assert FrameTable.for_frames(frozen_network(), frames.astype(jnp.float32)) is None
+    assert FrameTable.for_frames(make_network("frozen"), frames.astype(jnp.float32)) is None
 
 
 @pytest.mark.slow
-def test_training_with_a_table_is_training_without():
+@pytest.mark.parametrize("writer", ["frozen", "learned"])
+def test_training_with_a_table_is_training_without(writer: Writer):
     env = CuedCatch()
-    settings = NetworkSettings(num_pools=3, pool_size=16, writer="frozen", embedding="sparse")
+    settings = NetworkSettings(num_pools=3, pool_size=16, writer=writer, embedding="sparse")
     builder = NetworkBuilder(settings, env.observation_space().shape, env.action_space().n)
     learner = Impala(
         env, env.default_params, builder, LearnerSettings(envs=2, rollout=30, stagger=20)

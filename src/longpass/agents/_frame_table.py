@@ -1,15 +1,16 @@
-"""Embeddings of frames that were seen before, while the writer is frozen.
+"""Embeddings of frames that were seen before by the weights that act.
 
-An embedding that never changes need not be made twice, and in most worlds the same frames come
-again and again. If the frames of all copies are in the table, acting does not run the torso.
+An embedding need not be made twice, and in most worlds the same frames come again and again. If the
+frames of all copies are in the table, acting does not run the torso. With a frozen writer a table
+serves for ever, else for one rollout.
 """
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Num, UInt32
 
+from longpass.agents._distinct_frames import hash_frames
 from longpass.agents._networks import writer_is_frozen
 from longpass.networks import ActorCritic
 
@@ -30,7 +31,7 @@ class FrameTable(eqx.Module):
     def for_frames(
         cls, network: ActorCritic, frames: Num[Array, "envs *observation"]
     ) -> "FrameTable | None":
-        """An empty table; None if embeddings change, or if frames are not whole numbers.
+        """An empty table; None if the network reads more than frames of whole numbers.
 
         **Arguments:**
 
@@ -38,16 +39,22 @@ class FrameTable(eqx.Module):
         - `frames`: some frames, of which only shape and dtype count.
         """
         whole = jnp.issubdtype(frames.dtype, jnp.integer)
-        if not writer_is_frozen(network) or network.read_last_step or not whole:
+        if network.read_last_step or not whole:
             return None
         width, dtype = network.memory.input_size, network.memory.dtype
         return cls(jnp.zeros((1 << _BITS, 2), jnp.uint32), jnp.zeros((1 << _BITS, width), dtype))
+
+    def for_rollout(self, network: ActorCritic) -> "FrameTable":
+        """The table for the next rollout of a network: empty if its writer may have changed."""
+        if writer_is_frozen(network):
+            return self
+        return FrameTable(jnp.zeros_like(self.hashes), self.embeddings)
 
     def embed(
         self, network: ActorCritic, frames: Num[Array, "envs *observation"]
     ) -> tuple["FrameTable", Float[Array, "envs embedding"]]:
         """`network.embed` of one frame per copy: (the table with these frames, embeddings)."""
-        hashes = _hash_frames(frames)
+        hashes = hash_frames(frames)
         places = (hashes[:, 0] >> (32 - _BITS)).astype(jnp.int32)
         known = jnp.all(self.hashes[places] == hashes, axis=1)
         embeddings = jax.lax.cond(
@@ -60,13 +67,3 @@ class FrameTable(eqx.Module):
             jax.lax.dynamic_update_index_in_dim(self.embeddings, embeddings[new], places[new], 0),
         )
         return table, embeddings
-
-
-def _hash_frames(frames: Num[Array, "envs *observation"]) -> UInt32[Array, "envs 2"]:
-    """Two sums of random numbers per frame. Not 0, which stands for an empty place."""
-    flat = frames.reshape(frames.shape[0], -1).astype(jnp.uint32)
-    numbers = np.random.default_rng(0).integers(
-        1 << 32, size=(2, flat.shape[1] + 1), dtype=np.uint32
-    )
-    sums = [jnp.sum(flat * row[1:], axis=1, dtype=jnp.uint32) + row[0] for row in numbers]
-    return jnp.stack(sums, axis=1)

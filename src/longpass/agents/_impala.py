@@ -144,14 +144,15 @@ def _update(
     learner: Impala, state: TrainState, hyper: HyperParams, table: FrameTable | None
 ) -> tuple[TrainState, UpdateResult, FrameTable | None]:
     key, act_key = jax.random.split(state.key)
+    network = acting_network(state)
     actors, rollout, table = act(
         learner.env,
         learner.params,
-        acting_network(state),
+        network,
         state.actors,
         learner.settings.rollout,
         act_key,
-        table,
+        None if table is None else table.for_rollout(network),
     )
     state, result = apply_rollout(learner.settings, state, rollout, hyper, actors, key)
     return state, result, table

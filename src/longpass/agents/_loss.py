@@ -9,7 +9,13 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from longpass.agents._networks import Inputs, embed_inputs, trained_weights, writer_is_averaged
+from longpass.agents._networks import (
+    Inputs,
+    embed_inputs,
+    embed_slice,
+    trained_weights,
+    writer_is_averaged,
+)
 from longpass.agents._rollouts import Rollout, Transition, value_of
 from longpass.agents._settings import HyperParams, LearnerSettings
 from longpass.agents._vtrace import vtrace
@@ -168,7 +174,7 @@ def slice_loss(
 
     **Returns:** (loss, (the memory's state after the slice, metrics)).
     """
-    xs, x_next = embed_inputs(network, transitions.inputs), embed_inputs(network, next_inputs)
+    xs, x_next = embed_slice(network, transitions.inputs), embed_inputs(network, next_inputs)
     memory, ys = network.memory.unroll_batch(memory, xs, transitions.start, settings.block_every)
     logits, values = network.decide(ys)
     # Bootstrap, without gradient, from the first observation after the slice. If it starts an

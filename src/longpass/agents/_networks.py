@@ -4,8 +4,10 @@ import dataclasses
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
+from longpass.agents._distinct_frames import embed_distinct
 from longpass.agents._settings import NetworkSettings
 from longpass.networks import ActorCritic, MemoryOptions, make_actor_critic
 
@@ -108,6 +110,18 @@ def to_inputs(
 def embed_inputs(network: ActorCritic, inputs: Inputs) -> Float[Array, "*batch input"]:
     """The memory's input, from what `to_inputs` kept."""
     return inputs if isinstance(inputs, Array) else network.embed(*inputs)
+
+
+def embed_slice(network: ActorCritic, inputs: Inputs) -> Float[Array, "time envs input"]:
+    """`embed_inputs` of many steps of every copy: each distinct frame is embedded once."""
+    if isinstance(inputs, Array):
+        return inputs
+    observations, last_step = inputs
+    if not jnp.issubdtype(observations.dtype, jnp.integer):
+        return network.embed(observations, last_step)
+    time, copies, *shape = observations.shape
+    embedded = embed_distinct(network.torso, observations.reshape(time * copies, *shape))
+    return network.append_last_step(embedded.reshape(time, copies, -1), last_step)
 
 
 def trained_weights(network: ActorCritic) -> PyTree[bool]:

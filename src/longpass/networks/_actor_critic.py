@@ -141,12 +141,19 @@ class ActorCritic(eqx.Module):
         - `frames`: of shape `(..., *observation_shape)`.
         - `last_step`: from `encode_last_step`, with the same leading axes.
         """
+        return self.append_last_step(self.torso(frames), last_step)
+
+    def append_last_step(
+        self,
+        embedded: Float[Array, "*batch embedding"],
+        last_step: Float[Array, "*batch last"] | None,
+    ) -> Float[Array, "*batch input"]:
+        """The memory's input, from the torso's embedding; otherwise like `embed`."""
         if (last_step is None) is self.read_last_step:
             raise ValueError(
                 f"last_step is {'None' if last_step is None else 'given'}: it must be given if the "
                 f"network reads the last step, and only then"
             )
-        embedded = self.torso(frames)
         if last_step is None:
             return embedded
         return jnp.concatenate([embedded, last_step], axis=-1)
