@@ -14,6 +14,7 @@ from pathlib import Path
 from longpass.agents import PopulationSettings
 from longpass.streams import StreamSettings, SweepPlan
 from tables_agents import (
+    agents_search_table,
     onset_table,
     paper_form_table,
     paper_search_table,
@@ -82,6 +83,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- claims of agents -->": agent_claims_table,
         "<!-- returns of agents -->": returns_table,
         "<!-- onset -->": onset_table,
+        "<!-- search for all memories -->": agents_search_table,
         "<!-- search of the paper's form -->": paper_search_table,
         "<!-- writer rates -->": writer_rates_table,
         "<!-- paper form -->": paper_form_table,

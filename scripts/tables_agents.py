@@ -16,6 +16,7 @@ from longpass.records import Line, Records
 
 Place = TypeVar("Place")
 AGENTS = Path(__file__).parent.parent / "results" / "agents"
+SEARCH_STEPS, SEARCH_OPTIMISER_STEPS = 8e6, 4000  # the budgets of the random search
 
 
 def returns_table() -> str:
@@ -136,6 +137,47 @@ def paper_search_table() -> str:
         ]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+def agents_search_table() -> str:
+    """What random settings earn within a number of frames, and of optimiser steps."""
+    cells: dict[tuple[str, str], list[Line]] = {}
+    for line in Records(AGENTS / "search" / "records.jsonl").read_events("result", {}):
+        run = RunSettings.from_json(line["settings"])
+        cells.setdefault((run.env, run.agent.network.memory), []).append(line)
+    budgets = {"steps": SEARCH_STEPS, "optimiser_steps": SEARCH_OPTIMISER_STEPS}
+    rows = [
+        "| world | memory | settings | 8 million frames: learn | best | median "
+        "| 4,000 optimiser steps: learn | best | median | highest possible |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for task, row in RETURNS.items():
+        for memory in row.memories:
+            lines = cells.get((task, memory), [])
+            if not lines:
+                continue
+            most, numbers = lines[0]["return_max"], [str(len(lines))]
+            for axis, budget in budgets.items():
+                returns = [_return_within(line, axis, budget) for line in lines]
+                numbers.append(str(sum(one >= LEARNS * most for one in returns)))
+                numbers += [f"{max(returns):.2f}", f"{float(np.median(returns)):.2f}"]
+            about = [row.title, SERIES[memory].label, *numbers, f"{most:.2f}"]
+            rows.append("| " + " | ".join(about) + " |")
+    return "\n".join(rows)
+
+
+def _return_within(line: Line, axis: str, budget: float) -> float:
+    """The mean return of 100 episodes when an agent had used its budget, or ended before.
+
+    One that had finished no episode by then has earned nothing that could be counted.
+    """
+    curve = line["curve"]
+    within = [
+        value
+        for spent, value in zip(curve[axis], curve["return_100"], strict=True)
+        if spent <= budget and value is not None
+    ]
+    return within[-1] if within else -np.inf
 
 
 def _group_runs(find_place: Callable[[RunSettings], Place | None]) -> dict[Place, list[Returns]]:

@@ -49,15 +49,16 @@ TASK_DEFAULTS: dict[str, AgentSettings] = {
     # their differences, so what they have in common is subtracted. Few frames count, so gradients
     # are noisy: a falling learning rate averages over more of them, and with a lambda below 1 a
     # step is not blamed for later ones, which the value predicts. With a shorter discount the
-    # nearest light would be worth more than the right one.
+    # nearest light would be worth more than the right one. A policy that is sure too early keeps
+    # mistaking sequences that begin with ABA for AA: the entropy's weight is high.
     "sequence-recall": AgentSettings(
         NetworkSettings(extra_pools=2, writer="frozen", embedding="centred", normalise="layer"),
         LearnerSettings(lambda_=0.7),
         HyperParams(
             learning_rate=5e-4,
-            entropy_cost=1e-2,
+            entropy_cost=3e-2,
             discount=0.95,
-            lr_halvings_per_million_steps=0.1,
+            lr_halvings_per_million_steps=0.05,
         ),
     ),
 }
@@ -85,6 +86,8 @@ GATED_DEFAULTS: dict[str, Overrides] = {
         "threshold": 0.5,
         "longest_time": 500,
         "envs": 2,
+        "entropy_cost": 1e-2,
+        "lr_halvings_per_million_steps": 0.1,
     },
 }
 """What an LSTM or GRU has instead of `TASK_DEFAULTS`, by task and setting."""

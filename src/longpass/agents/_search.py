@@ -49,7 +49,7 @@ Space = Mapping[str, LogUniform | Choice]
 COMMON: Space = {
     "learning_rate": LogUniform(1e-4, 3e-3),
     "epsilon": LogUniform(1e-7, 1e-3),
-    "entropy_cost": LogUniform(1e-4, 1e-2),
+    "entropy_cost": LogUniform(1e-4, 3e-2),
     "discount": Choice((0.8, 0.9, 0.95, 0.99)),
     "lambda_": Choice((0.7, 1.0)),
     "envs": Choice((2, 4, 8, 16)),
