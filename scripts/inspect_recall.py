@@ -1,4 +1,4 @@
-"""Which lights of Sequence Recall an agent gets right, by their place and by the light before.
+"""Which lights of Sequence Recall an agent gets right, by place and by how a sequence begins.
 
 python scripts/inspect_recall.py pretrained:sequence-recall-chain
 """
@@ -58,9 +58,14 @@ def main() -> None:
         np.asarray, jax.jit(jax.vmap(lambda key: play(env, params, network, key)))(keys)
     )
     print("right, by place:", *(f"{value:.3f}" for value in right.mean(axis=0)))
-    same = sequence[:, 0] == sequence[:, 1]
-    print(f"second light, if it is the first again: {right[same, 1].mean():.3f}")
-    print(f"second light, if it is another: {right[~same, 1].mean():.3f}")
+    first, second, third = sequence[:, 0], sequence[:, 1], sequence[:, 2]
+    begins = {
+        "AA": first == second,
+        "ABA": (first != second) & (first == third),
+        "ABB or ABC": (first != second) & (first != third),
+    }
+    for name, which in begins.items():
+        print(f"second light, if the sequence begins with {name}: {right[which, 1].mean():.3f}")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Export:
             round_weights,
             save_agent,
         )
-        from longpass.records import write_atomically
+        from longpass.records import provenance, write_atomically
 
         episodes = _checks.int_within("episodes", self.episodes, 1, MOST_EPISODES)
         _checks.seed("seed", self.seed)
@@ -72,6 +72,7 @@ class Export:
             "steps": last["steps"],
             "optimiser_steps": last["optimiser_steps"],
             "seed": run.seed,
+            "exported": provenance()["commit"],
             **{name: begin.get(name) for name in ("version", "commit", "machine", "date")},
         }
         save_agent(self.out, SavedAgent(run, network, card), half=self.half)
@@ -128,11 +129,13 @@ def _write_page(name: str, card: JsonObject) -> str:
             "|---|---:|---|---:|",
             *rows,
             "",
-            f"The highest possible mean is {best}. To train it again, at commit {card['commit']}:",
+            f"The highest possible mean is {best}. To train it again, with the defaults of commit "
+            f"{card['exported']}:",
             "",
             f"    {card['command']}",
             "",
-            f"Trained on {card['date']} with longpass {card['version']} on {card['machine']}.",
+            f"Trained on {card['date']} at commit {card['commit']}, with longpass "
+            f"{card['version']} on {card['machine']}.",
             "",
         ]
     )
