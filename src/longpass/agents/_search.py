@@ -52,7 +52,7 @@ COMMON: Space = {
     "entropy_cost": LogUniform(1e-4, 3e-2),
     "discount": Choice((0.8, 0.9, 0.95, 0.99)),
     "lambda_": Choice((0.7, 1.0)),
-    "envs": Choice((2, 4, 8, 16)),
+    "envs": Choice((2, 4, 8)),
     "writer": Choice(("frozen", "learned")),
     "embedding": Choice(("sparse", "centred")),
     "threshold": Choice((0.5, 1.0, 2.0)),
@@ -65,10 +65,10 @@ POOLS: Space = {"normalise": Choice((None, "layer")), "extra_pools": Choice((0, 
 GATES: Space = {"longest_time": Choice((None, 100, 300, 700)), "hidden_size": Choice((128, 256))}
 """What is drawn for memories with gates beside that."""
 PAPER_FORM: Space = {
-    **{
-        name: COMMON[name]
-        for name in ("learning_rate", "epsilon", "envs", "lr_halvings_per_million_steps")
-    },
+    "learning_rate": COMMON["learning_rate"],
+    "epsilon": COMMON["epsilon"],
+    "envs": Choice((2, 4, 8, 16)),
+    "lr_halvings_per_million_steps": COMMON["lr_halvings_per_million_steps"],
     "optimiser": Choice(("adam", "rmsprop")),
     "writer_rate": Choice((0.01, 0.1, 1.0)),
     "extra_pools": Choice((0, 1, 2)),

@@ -40,11 +40,11 @@ class StudyPlan:
     name: tyro.conf.Positional[StudyName]
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
     over the difficulty of Cued Catch and the T-maze. forget-bias: the LSTM without chrono
-    initialisation, likewise. search: random settings for every memory. learned-writer: the chain
-    with a writer that learns at a tenth of the rate. paper-search: random settings for the paper's
-    own form of the chain, at the easiest difficulty. paper-form: that form over the difficulty.
-    writer-rates: that form on a short Cued Catch, by how fast the writer learns. delays: chain and
-    LSTM on Delayed Cue, which is not of the paper."""
+    initialisation, likewise. search: random settings for every memory, at difficulties
+    that all can learn. learned-writer: the chain with a writer that learns at a tenth of the rate.
+    paper-search: random settings for the paper's own form of the chain, at the easiest difficulty.
+    paper-form: that form over the difficulty. writer-rates: that form on a short Cued Catch, by how
+    fast the writer learns. delays: chain and LSTM on Delayed Cue, which is not of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -108,10 +108,11 @@ class StudyPlan:
                 yield from _by_difficulty({"block_every": ONSET_BLOCK_EVERY, **FORGET_BIAS}, seed=i)
             case "search":
                 for task, row in RETURNS.items():
+                    params = envs.WORLDS[task].load_params()(**SEARCH_WORLDS.get(task, {}))
                     for memory in row.memories:
                         drawn = draw_settings(task, memory, i)
                         chosen = {"memory": memory, "block_every": ONSET_BLOCK_EVERY}
-                        yield resolve_settings(task, None, chosen | drawn, seed=i)
+                        yield resolve_settings(task, params, chosen | drawn, seed=i)
             case "learned-writer":
                 for task, row in RETURNS.items():
                     for place, block_every in enumerate(row.block_every):
@@ -139,6 +140,12 @@ class StudyPlan:
                         yield resolve_settings("delayed-cue", params, chosen | gates, seed=i)
 
 
+SEARCH_WORLDS: dict[str, Overrides] = {
+    "cued-catch": {"reward_free_trials": 5},
+    "t-maze": {"limbo_time": 70},
+}
+"""What worlds of the study search have instead of the paper's parameters: difficulties that every
+memory is known to learn within its budget with some settings, so that the settings decide."""
 WRITER_RATES = (1.0, 0.1, 0.01, 0.0)
 """How fast the writer learns in the study writer-rates, as a factor of the learning rate."""
 SHORT_CATCH = {"num_trials": 20, "reward_free_trials": 0}
