@@ -128,6 +128,21 @@ def test_a_study_refuses_what_is_not_one(tmp_path):
         Study("all", RUNS, tmp_path)
 
 
+def test_an_agent_that_was_recorded_before_a_setting_was_added_is_not_trained_again(tmp_path):
+    study = Study("all", RUNS, tmp_path)
+    names = [run.name for run in RUNS]
+    result = {"seconds": 1.0, "return_500": None, "return_max": None, "solved": False}
+    curve = dict.fromkeys(("steps", "optimiser_steps", "episodes", "return_100"), [])
+    rest = {**result, "event": "result", "diverged": None, "curve": curve}
+    lines = [{"name": one.name, **one.to_json(), **rest} for one in RUNS[:2]]
+    for line in lines:
+        del line["settings"]["agent"]["hyper"]["entropy_halvings_per_million_steps"]
+    lines[1]["name"] = "as it was called then"
+    study.records.append(lines)
+    assert [line["name"] for line in study.results()] == names[:2]
+    assert [job.id for job in study.remaining()] == names[2:]
+
+
 def test_a_failed_agent_is_not_recorded(tmp_path):
     class Fails:
         workers = 1

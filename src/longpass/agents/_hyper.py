@@ -27,11 +27,15 @@ def hyper_arrays(hyper: HyperParams) -> HyperParams:
     return jax.tree.map(lambda value: jnp.asarray(value, jnp.float32), hyper)
 
 
-def decay_learning_rate(hyper: HyperParams, steps: Num[Array, "*population"]) -> HyperParams:
-    """The hyper-parameters after `steps` environment steps: the learning rate is halved."""
-    halvings = -1e-6 * hyper.lr_halvings_per_million_steps * steps
+def decay_hyper(hyper: HyperParams, steps: Num[Array, "*population"]) -> HyperParams:
+    """The hyper-parameters after `steps` environment steps: the learning rate and the entropy's
+    weight are halved as often as they say."""
+    lr_halvings = -1e-6 * hyper.lr_halvings_per_million_steps * steps
+    entropy_halvings = -1e-6 * hyper.entropy_halvings_per_million_steps * steps
     return eqx.tree_at(
-        lambda hyper: hyper.learning_rate, hyper, hyper.learning_rate * 2.0**halvings
+        lambda hyper: (hyper.learning_rate, hyper.entropy_cost),
+        hyper,
+        (hyper.learning_rate * 2.0**lr_halvings, hyper.entropy_cost * 2.0**entropy_halvings),
     )
 
 

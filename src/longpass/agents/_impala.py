@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from longpass.agents._frame_table import FrameTable
-from longpass.agents._hyper import decay_learning_rate
+from longpass.agents._hyper import decay_hyper
 from longpass.agents._loss import Metrics, Weights, init_weights, learn
 from longpass.agents._networks import init_embedding
 from longpass.agents._rollouts import Actors, Rollout, act, fresh_actors, random_play
@@ -240,7 +240,7 @@ def apply_rollout(
         older = jax.tree.map(
             lambda old, new: jnp.concatenate([old[1:], new[None]]), older, state.weights.network
         )
-    now = decay_learning_rate(hyper, state.updates * jnp.float32(settings.steps))
+    now = decay_hyper(hyper, state.updates * jnp.float32(settings.steps))
     weights, metrics = learn(settings, state.weights, rollout, now)
     after = TrainState(
         weights=weights, older=older, actors=actors, key=key, updates=state.updates + 1

@@ -220,6 +220,8 @@ class HyperParams:
     1 is the paper's, at 0 they stay as they are."""
     lr_halvings_per_million_steps: Annotated[float, Bounds(least=0.0)] = 0.0
     """How often the learning rate is halved per million environment steps."""
+    entropy_halvings_per_million_steps: Annotated[float, Bounds(least=0.0), Added()] = 0.0
+    """How often the entropy's weight is halved per million environment steps."""
     reward_scale: Annotated[float, Bounds(above=0.0)] = 1.0
     """Factor of rewards in learning. The other settings suit values of about 1."""
 

@@ -36,8 +36,9 @@ SOLVED = 0.95
 """A world counts as solved from this fraction of its highest possible return on."""
 
 RESULT_NEEDS: Needs = {
-    "name": str,
     "settings": dict,
+    "budget.steps": int,
+    "budget.enough_steps": int,
     "seconds": NUMBER,
     "return_500": NUMBER_OR_NONE,
     "return_max": NUMBER_OR_NONE,
@@ -70,6 +71,11 @@ class StudyRun:
         """A short name for its settings and steps."""
         text = json.dumps(self.to_json(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> "StudyRun":
+        """The agent of a record."""
+        return cls(RunSettings.from_json(line["settings"]), **line["budget"])
 
     def to_json(self) -> JsonObject:
         """What its record says of it."""
@@ -119,8 +125,13 @@ class Study:
         self.warning = self.records.torn_warning()
 
     def results(self) -> list[Line]:
-        """The result lines, one per finished agent."""
-        return self.records.read_events("result", RESULT_NEEDS)
+        """The result lines, one per finished agent.
+
+        A line's name is the one that its agent has with the settings of today: there may be more of
+        them now than when it was recorded.
+        """
+        lines = self.records.read_events("result", RESULT_NEEDS)
+        return [line | {"name": StudyRun.from_json(line).name} for line in lines]
 
     def done(self) -> set[str]:
         """The names of the agents that are recorded."""
