@@ -132,7 +132,7 @@ def test_an_agent_that_was_recorded_before_a_setting_was_added_is_not_trained_ag
     study = Study("all", RUNS, tmp_path)
     names = [run.name for run in RUNS]
     result = {"seconds": 1.0, "return_500": None, "return_max": None, "solved": False}
-    curve = dict.fromkeys(("steps", "optimiser_steps", "episodes", "return_100"), [])
+    curve = {key: [] for key in ("steps", "optimiser_steps", "episodes", "return_100")}
     rest = {**result, "event": "result", "diverged": None, "curve": curve}
     lines = [{"name": one.name, **one.to_json(), **rest} for one in RUNS[:2]]
     for line in lines:
