@@ -50,7 +50,7 @@ TASK_DEFAULTS: dict[str, AgentSettings] = {
     # are noisy: a falling learning rate averages over more of them, and with a lambda below 1 a
     # step is not blamed for later ones, which the value predicts. With a shorter discount the
     # nearest light would be worth more than the right one. A policy that is sure too early keeps
-    # mistaking sequences that begin with ABA for AA: the entropy's weight is high.
+    # mistaking sequences that begin with ABA for AA: the entropy's weight is high, and falls later.
     "sequence-recall": AgentSettings(
         NetworkSettings(extra_pools=2, writer="frozen", embedding="centred", normalise="layer"),
         LearnerSettings(lambda_=0.7),
@@ -59,6 +59,7 @@ TASK_DEFAULTS: dict[str, AgentSettings] = {
             entropy_cost=3e-2,
             discount=0.95,
             lr_halvings_per_million_steps=0.05,
+            entropy_halvings_per_million_steps=0.1,
         ),
     ),
 }
@@ -90,6 +91,7 @@ GATED_DEFAULTS: dict[str, Overrides] = {
         "envs": 2,
         "entropy_cost": 1e-2,
         "lr_halvings_per_million_steps": 0.1,
+        "entropy_halvings_per_million_steps": 0.0,
     },
 }
 """What an LSTM or GRU has instead of `TASK_DEFAULTS`, by task and setting."""
