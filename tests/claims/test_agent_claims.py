@@ -13,8 +13,10 @@ from longpass.records import RECORDS, Records, write_json
 IDS = [
     "cued-catch-chain",
     "cued-catch-lstm",
+    "cued-catch-no-lstm",
     "t-maze-chain",
     "t-maze-lstm",
+    "t-maze-no-lstm",
     "sequence-recall-order",
     "lstm-onset-cued-catch",
     "lstm-onset-t-maze",
@@ -105,6 +107,8 @@ def test_lstms_are_judged_by_their_longest_gradients(tmp_path):
     by_id = {finding.claim.id: finding for finding in findings}
     for name in ("cued-catch-lstm", "t-maze-lstm"):
         assert (by_id[name].verdict, by_id[name].weakest.value) == ("too few", 0.0)
+    for name in ("cued-catch-no-lstm", "t-maze-no-lstm"):
+        assert (by_id[name].verdict, by_id[name].weakest.value) == ("fails", 0.0)
 
 
 @pytest.mark.parametrize("learner", [{"rollout": 150}, {"epochs": 2}])

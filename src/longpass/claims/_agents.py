@@ -67,6 +67,12 @@ def _chains_against_lstms(runs: Runs, task: str) -> Measurement:
     return _compare(chains, lstms)
 
 
+def _lstms_do_not_learn(runs: Runs, task: str) -> Measurement:
+    """How many LSTMs do not learn a task, with the longest gradients of the paper."""
+    learned, count = _count_learners(_of_figures(runs, task, "lstm", ONSET_BLOCK_EVERY))
+    return Measurement((count,), estimate_proportion(count - learned, count) if count else None)
+
+
 def _chains_above(other: str, runs: Runs, task: str) -> Measurement:
     """How often a chain is above another memory with the same `block_every`."""
     pairs = [
@@ -171,6 +177,17 @@ def _lstm_claim(task: str) -> Claim[Runs]:
     )
 
 
+def _no_lstm_claim(task: str) -> Claim[Runs]:
+    return _make_claim(
+        id=f"{task}-no-lstm",
+        text=f"Most LSTMs do not learn {RETURNS[task].title}, even with gradients over 300 steps.",
+        statistic="proportion of LSTMs that do not learn it, block_every 300",
+        threshold=0.5,
+        tasks=(task,),
+        measure=_lstms_do_not_learn,
+    )
+
+
 def _onset_claim(
     task: str, easy: tuple[int, ...], prefix: str, words: str, changes: Overrides
 ) -> Claim[Runs]:
@@ -195,8 +212,10 @@ _ONSET_LSTMS: tuple[tuple[str, str, Overrides], ...] = (
 AGENTS: tuple[Claim[Runs], ...] = (
     _chain_claim("cued-catch"),
     _lstm_claim("cued-catch"),
+    _no_lstm_claim("cued-catch"),
     _chain_claim("t-maze"),
     _lstm_claim("t-maze"),
+    _no_lstm_claim("t-maze"),
     _make_claim(
         id="sequence-recall-order",
         text="In Sequence Recall chains earn more than LSTMs and than parallel filters.",
