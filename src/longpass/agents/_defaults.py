@@ -73,7 +73,7 @@ GATED_DEFAULTS: dict[str, Overrides] = {
     "cued-catch": {
         "threshold": 0.5,
         "longest_time": 700,
-        "learning_rate": 5e-4,
+        "learning_rate": 1e-3,
         "entropy_cost": 1e-3,
         "discount": 0.9,
         "epsilon": 1e-6,

@@ -53,7 +53,6 @@ COMMON: Space = {
     "discount": Choice((0.8, 0.9, 0.95, 0.99)),
     "lambda_": Choice((0.7, 1.0)),
     "envs": Choice((2, 4, 8)),
-    "writer": Choice(("frozen", "learned")),
     "embedding": Choice(("sparse", "centred")),
     "threshold": Choice((0.5, 1.0, 2.0)),
     "logit_scale": Choice((0.01, 2.0)),
