@@ -238,6 +238,17 @@ def test_some_difficulties_of_a_study():
         StudyPlan("paper-form", difficulties=(41,))
 
 
+def test_some_lengths_of_gradients_of_a_study():
+    long = StudyPlan("returns", block_every=(100, 300), runs=2).make_runs()
+    assert long == [
+        one
+        for one in StudyPlan("returns", runs=2).make_runs()
+        if one.run.agent.learner.block_every >= 100
+    ]
+    with pytest.raises(ValueError, match="block_every has 30: it must be among 3, 20, 100, 300"):
+        StudyPlan("returns", block_every=(30,))
+
+
 def test_every_agent_may_take_the_optimiser_steps_that_are_asked_for():
     """Frames are not optimiser steps: an agent with many copies gets more of the first."""
     plan = StudyPlan("search", runs=12, steps=6e6, optimiser_steps=3000)

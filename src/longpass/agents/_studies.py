@@ -52,6 +52,8 @@ class StudyPlan:
     difficulties: tuple[int, ...] = ()
     """Reward-free trials in Cued Catch, steps in limbo in the T-maze; by default all that the study
     has."""
+    block_every: tuple[int, ...] = ()
+    """After how many steps gradients are stopped; by default all that the study has."""
     runs: Annotated[int, Bounds(least=1, most=10_000)] = 3
     """Agents per cell: seeds, or in a search random settings."""
     steps: Annotated[float, Bounds(above=0.0, most=1e15)] = 22e6
@@ -73,6 +75,11 @@ class StudyPlan:
             if value not in known:
                 numbers = ", ".join(map(str, sorted(known)))
                 raise ValueError(f"difficulties has {value}: it must be among {numbers}")
+        lengths = sorted({length for row in RETURNS.values() for length in row.block_every})
+        for value in self.block_every:
+            if value not in lengths:
+                numbers = ", ".join(map(str, lengths))
+                raise ValueError(f"block_every has {value}: it must be among {numbers}")
 
     def make_runs(self) -> list[StudyRun]:
         """The agents, all cells for the first seed before the second."""
@@ -83,6 +90,7 @@ class StudyPlan:
             if not self.tasks or run.env in self.tasks
             if not self.memories or run.agent.network.memory in self.memories
             if not self.difficulties or _difficulty(run) in self.difficulties
+            if not self.block_every or run.agent.learner.block_every in self.block_every
         ]
 
     def _budget(self, run: RunSettings) -> int:
