@@ -45,8 +45,8 @@ SHORT = (
     "chain-short-truncation",
     "lstm-needs-long-truncation",
     "cued-catch-chain",
-    "cued-catch-lstm",
-    "t-maze-lstm",
+    "cued-catch-no-lstm",
+    "t-maze-no-lstm",
 )
 """The claims that the README shows."""
 
