@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from longpass._fields import replace_settings
+from longpass._fields import replace_settings, to_json
 from longpass.agents import (
     COMMON,
     GATES,
@@ -180,7 +180,7 @@ def test_all_memories_get_the_same_search():
     runs = StudyPlan("search", runs=12).make_runs()
     cells = collections.Counter((one.run.env, one.run.agent.network.memory) for one in runs)
     assert set(cells.values()) == {12}
-    worlds = collections.defaultdict(set)
+    worlds, same = collections.defaultdict(set), collections.defaultdict(list)
     for one in runs:
         worlds[one.run.env].add(one.run.params)
     assert set(worlds) == set(RETURNS)
@@ -188,6 +188,14 @@ def test_all_memories_get_the_same_search():
     for task, changes in SEARCH_WORLDS.items():
         (params,) = worlds[task]
         assert all(getattr(params, name) == value for name, value in changes.items())
+    own = {"memory", "num_pools", *POOLS, *GATES}
+    for one in runs:
+        network = to_json(one.run.agent.network)
+        alike = {**to_json(one.run), "network": {k: v for k, v in network.items() if k not in own}}
+        del alike["agent"]["network"]
+        same[one.run.env, one.run.seed].append(alike)
+    for alike in same.values():
+        assert alike == alike[:1] * len(alike)
     assert len(POOLS) == len(GATES) == 2
     for task in RETURNS:
         chain, lstm = (draw_settings(task, memory, 3) for memory in ("chain", "lstm"))
@@ -247,6 +255,8 @@ def test_some_lengths_of_gradients_of_a_study():
     ]
     with pytest.raises(ValueError, match="block_every has 30: it must be among 3, 20, 100, 300"):
         StudyPlan("returns", block_every=(30,))
+    with pytest.raises(ValueError, match=r"paper-form has no agent with block_every \(300,\)"):
+        StudyPlan("paper-form", block_every=(300,)).make_runs()
 
 
 def test_every_agent_may_take_the_optimiser_steps_that_are_asked_for():

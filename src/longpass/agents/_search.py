@@ -57,8 +57,10 @@ COMMON: Space = {
     "threshold": Choice((0.5, 1.0, 2.0)),
     "logit_scale": Choice((0.01, 2.0)),
     "lr_halvings_per_million_steps": Choice((0.0, 0.1)),
+    "entropy_halvings_per_million_steps": Choice((0.0, 0.1)),
 }
-"""What is drawn for every memory."""
+"""What is drawn for every memory. Not the writer: agents whose writer learns take up to four times
+as long. With more than 8 copies few steps of the optimiser are left."""
 POOLS: Space = {"normalise": Choice((None, "layer")), "extra_pools": Choice((0, 1, 2))}
 """What is drawn for memories with pools beside that."""
 GATES: Space = {"longest_time": Choice((None, 100, 300, 700)), "hidden_size": Choice((128, 256))}
@@ -66,7 +68,7 @@ GATES: Space = {"longest_time": Choice((None, 100, 300, 700)), "hidden_size": Ch
 PAPER_FORM: Space = {
     "learning_rate": COMMON["learning_rate"],
     "epsilon": COMMON["epsilon"],
-    "envs": Choice((2, 4, 8, 16)),
+    "envs": Choice((2, 4, 8, 16)),  # IMPALA's batches are large
     "lr_halvings_per_million_steps": COMMON["lr_halvings_per_million_steps"],
     "optimiser": Choice(("adam", "rmsprop")),
     "writer_rate": Choice((0.01, 0.1, 1.0)),

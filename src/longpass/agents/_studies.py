@@ -4,8 +4,9 @@ Nothing here imports JAX before a study is made.
 """
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 import tyro
@@ -40,11 +41,12 @@ class StudyPlan:
     name: tyro.conf.Positional[StudyName]
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
     over the difficulty of Cued Catch and the T-maze. forget-bias: the LSTM without chrono
-    initialisation, likewise. search: random settings for every memory, at difficulties
-    that all can learn. learned-writer: the chain with a writer that learns at a tenth of the rate.
-    paper-search: random settings for the paper's own form of the chain, at the easiest difficulty.
-    paper-form: that form over the difficulty. writer-rates: that form on a short Cued Catch, by how
-    fast the writer learns. delays: chain and LSTM on Delayed Cue, which is not of the paper."""
+    initialisation, likewise. search: random settings for every memory, where there is a choice at a
+    difficulty that all can learn. learned-writer: the chain with a writer that learns at a tenth of
+    the rate. paper-search: random settings for the paper's own form of the chain, at the easiest
+    difficulty. paper-form: that form over the difficulty. writer-rates: that form on a short Cued
+    Catch, by how fast the writer learns. delays: chain and LSTM on Delayed Cue, which is not of the
+    paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -70,20 +72,15 @@ class StudyPlan:
         for task in self.tasks:
             if task not in envs.names():
                 raise ValueError(f"tasks is {task!r}: it must be one of {', '.join(envs.names())}")
-        known = {value for panel in ONSET.values() for value in panel.values}
-        for value in self.difficulties:
-            if value not in known:
-                numbers = ", ".join(map(str, sorted(known)))
-                raise ValueError(f"difficulties has {value}: it must be among {numbers}")
-        lengths = sorted({length for row in RETURNS.values() for length in row.block_every})
-        for value in self.block_every:
-            if value not in lengths:
-                numbers = ", ".join(map(str, lengths))
-                raise ValueError(f"block_every has {value}: it must be among {numbers}")
+        _check_among("difficulties", self.difficulties, [panel.values for panel in ONSET.values()])
+        _check_among("block_every", self.block_every, [row.block_every for row in RETURNS.values()])
 
     def make_runs(self) -> list[StudyRun]:
-        """The agents, all cells for the first seed before the second."""
-        return [
+        """The agents, all cells for the first seed before the second.
+
+        ValueError if the study has none with these tasks, memories, difficulties and `block_every`.
+        """
+        runs = [
             StudyRun(run, self._budget(run), round(self.enough_steps))
             for i in range(self.runs)
             for run in self._cells(i)
@@ -92,6 +89,13 @@ class StudyPlan:
             if not self.difficulties or _difficulty(run) in self.difficulties
             if not self.block_every or run.agent.learner.block_every in self.block_every
         ]
+        if not runs:
+            chosen = ("tasks", "memories", "difficulties", "block_every")
+            words = ", ".join(
+                f"{name} {getattr(self, name)}" for name in chosen if getattr(self, name)
+            )
+            raise ValueError(f"the study {self.name} has no agent with {words}")
+        return runs
 
     def _budget(self, run: RunSettings) -> int:
         """Environment steps after which an agent ends."""
@@ -153,7 +157,8 @@ SEARCH_WORLDS: dict[str, Overrides] = {
     "t-maze": {"limbo_time": 70},
 }
 """What worlds of the study search have instead of the paper's parameters: difficulties that every
-memory is known to learn within its budget with some settings, so that the settings decide."""
+memory is known to learn in time with some settings, so that the settings decide. Sequence Recall
+has one difficulty."""
 WRITER_RATES = (1.0, 0.1, 0.01, 0.0)
 """How fast the writer learns in the study writer-rates, as a factor of the learning rate."""
 SHORT_CATCH = {"num_trials": 20, "reward_free_trials": 0}
@@ -174,6 +179,15 @@ FORGET_BIAS: Overrides = {"memory": "lstm", "longest_time": None}
 libraries; all else as by default."""
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
+
+
+def _check_among(name: str, values: tuple[int, ...], known: Iterable[tuple[int, ...]]) -> None:
+    """Raise ValueError for a value that no study has."""
+    allowed = sorted(set(itertools.chain(*known)))
+    for value in values:
+        if value not in allowed:
+            numbers = ", ".join(map(str, allowed))
+            raise ValueError(f"{name} has {value}: it must be among {numbers}")
 
 
 def _difficulty(run: RunSettings) -> int | None:
