@@ -69,7 +69,8 @@ def search_space_table() -> str:
 def pretrained_table() -> str:
     """The agents that come with longpass, from their cards."""
     rows = [
-        "| name | mean return (95 % interval) | highest possible | steps | seed | commit |",
+        "| name | mean return (95 % interval) | highest possible | steps | seed "
+        "| trained at commit |",
         "|---|---|---:|---:|---:|---|",
     ]
     for name in pretrained_names():

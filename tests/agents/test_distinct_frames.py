@@ -61,7 +61,8 @@ def test_outputs_and_gradients_are_those_of_the_torso(many: int, distinct: int):
 
 
 def test_each_distinct_frame_is_embedded_once():
-    """The work is counted by a torso that says how many frames it was given."""
+    """The work is counted by a torso that says how many frames it was given. For gradients each is
+    embedded once more, and no other."""
     given = []
 
     class Counting(eqx.Module):
@@ -72,9 +73,15 @@ def test_each_distinct_frame_is_embedded_once():
             return frames.reshape(len(frames), -1) @ self.weight
 
     torso = Counting(jnp.ones((24, 3)))
-    jax.block_until_ready(jax.jit(embed_distinct)(torso, jnp.asarray(draw_frames(500, 70))))
+    frames = jnp.asarray(draw_frames(500, 70))
+    jax.block_until_ready(jax.jit(embed_distinct)(torso, frames))
     jax.effects_barrier()
     assert given == [CHUNK, CHUNK]
+    jax.block_until_ready(
+        jax.jit(jax.grad(lambda torso: embed_distinct(torso, frames).sum()))(torso)
+    )
+    jax.effects_barrier()
+    assert given == [CHUNK] * 6
 
 
 @pytest.mark.parametrize("read_last_step", [False, True])
@@ -87,9 +94,12 @@ def test_learners_embed_as_the_network_does(read_last_step: bool):
     np.testing.assert_allclose(embedded, plain, rtol=1e-5, atol=1e-6)
 
 
-def test_frames_that_are_not_whole_numbers_are_embedded_as_they_are():
-    """They cannot be hashed, and hardly come again."""
+@pytest.mark.parametrize(
+    ("dtype", "distinct"), [("uint8", True), ("int32", False), ("float32", False)]
+)
+def test_only_frames_of_bytes_are_sought_out(dtype: str, distinct: bool):
+    """Sums of other numbers may be equal."""
     network = make_network()
-    frames = jax.random.normal(jax.random.key(0), (2 * CHUNK, 1, *SHAPE))
+    frames = jnp.ones((2 * CHUNK, 1, *SHAPE), dtype)
     text = str(jax.make_jaxpr(lambda frames: embed_slice(network, (frames, None)))(frames))
-    assert "sort" not in text
+    assert ("sort" in text) == distinct

@@ -71,7 +71,11 @@ def test_the_empty_table_knows_no_frame():
 
 def test_a_writer_that_learns_has_a_table_for_one_rollout():
     frames = jnp.ones((2, 3, 4, 2), jnp.uint8)
-    for network, kept in ((make_network("frozen"), True), (make_network("learned"), False)):
+    for network, kept in (
+        (make_network("frozen"), True),
+        (make_network("learned"), False),
+        (make_network("slow"), False),
+    ):
         table = FrameTable.for_frames(network, frames)
         assert table is not None
         table, _ = look_up(table, network, frames)
@@ -79,7 +83,7 @@ def test_a_writer_that_learns_has_a_table_for_one_rollout():
         assert np.any(table.for_rollout(network).hashes) == kept
 
 
-def test_no_table_for_more_than_frames_of_whole_numbers():
+def test_no_table_for_more_than_frames_of_bytes():
     frames = jnp.zeros((2, 3, 4, 2), jnp.uint8)
 
     @eqx.filter_jit
@@ -88,7 +92,8 @@ def test_no_table_for_more_than_frames_of_whole_numbers():
 
     reads = make(14, writer="frozen", read_last_step=True)
     assert FrameTable.for_frames(reads, frames) is None
-    assert FrameTable.for_frames(make_network("frozen"), frames.astype(jnp.float32)) is None
+    for dtype in (jnp.float32, jnp.int32):
+        assert FrameTable.for_frames(make_network("frozen"), frames.astype(dtype)) is None
 
 
 @pytest.mark.slow

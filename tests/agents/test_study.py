@@ -141,6 +141,11 @@ def test_an_agent_that_was_recorded_before_a_setting_was_added_is_not_trained_ag
     study.records.append(lines)
     assert [line["name"] for line in study.results()] == names[:2]
     assert [job.id for job in study.remaining()] == names[2:]
+    study.records.append([lines[0] | {"settings": lines[0]["settings"] | {"colour": "red"}}])
+    with pytest.raises(
+        ValueError, match=r"records\.jsonl has a result .*: colour is not a setting"
+    ):
+        study.remaining()
 
 
 def test_a_failed_agent_is_not_recorded(tmp_path):

@@ -15,15 +15,24 @@ from jaxtyping import Array, Float, Int, Num, UInt32
 
 CHUNK = 64  # distinct frames that are embedded at a time
 
-Torso = Callable[[Array], Array]
+Embedding = Callable[[Array], Array]
 """A function that is a tree of arrays, such as the torso of an `ActorCritic`."""
 _T = TypeVar("_T")
 
 
-def hash_frames(frames: Num[Array, "many *observation"]) -> UInt32[Array, "many 2"]:
-    """Two sums of random numbers for each frame of whole numbers, 64 bits in all.
+def can_hash(frames: Num[Array, "..."]) -> bool:
+    """Whether frames can be told apart by `hash_frames`: those of bytes can.
 
-    That two frames of a run have the same ones is less likely than one in a million.
+    Sums of larger numbers, if all of these are multiples of a high power of 2, may be equal.
+    """
+    return jnp.issubdtype(frames.dtype, jnp.integer) and frames.dtype.itemsize == 1
+
+
+def hash_frames(frames: Num[Array, "many *observation"]) -> UInt32[Array, "many 2"]:
+    """Two sums of random numbers for each frame of bytes, 64 bits in all.
+
+    That two of the frames of a run have the same sums is very unlikely. The sums of a frame of
+    zeros are not 0.
     """
     flat = frames.reshape(frames.shape[0], -1).astype(jnp.uint32)
     numbers = np.random.default_rng(0).integers(
@@ -40,7 +49,7 @@ def find_distinct(
 
     **Arguments:**
 
-    - `frames`: of whole numbers.
+    - `frames`: of bytes.
 
     **Returns:** (where a frame with each number is, the number of each frame, how many numbers
     there are). What is beyond the last number has no meaning.
@@ -56,21 +65,21 @@ def find_distinct(
 
 @jax.custom_vjp
 def embed_distinct(
-    torso: Torso, frames: Num[Array, "many *observation"]
+    torso: Embedding, frames: Num[Array, "many *observation"]
 ) -> Float[Array, "many embedding"]:
     """`torso(frames)`, with work for the distinct frames only; likewise its gradients.
 
     **Arguments:**
 
     - `torso`: makes the embeddings. It must treat each frame by itself.
-    - `frames`: of whole numbers.
+    - `frames`: of bytes.
 
     **Returns:** the embeddings.
     """
     return _embed(torso, frames)[0]
 
 
-def _embed(torso: Torso, frames: Array) -> tuple[Array, tuple[Any, ...]]:
+def _embed(torso: Embedding, frames: Array) -> tuple[Array, tuple[Any, ...]]:
     examples, numbers, count = find_distinct(frames)
     examples = jnp.pad(examples, (0, -examples.shape[0] % CHUNK))
 
@@ -78,18 +87,18 @@ def _embed(torso: Torso, frames: Array) -> tuple[Array, tuple[Any, ...]]:
         embedded = torso(_take_chunk(frames, examples, chunk))
         return jax.lax.dynamic_update_slice_in_dim(table, embedded, chunk * CHUNK, 0)
 
-    width = jax.eval_shape(torso, frames)
-    table = jnp.zeros((examples.shape[0], width.shape[1]), width.dtype)
+    embeddings = jax.eval_shape(torso, frames)
+    table = jnp.zeros((examples.shape[0], embeddings.shape[1]), embeddings.dtype)
     table = _for_chunks(count, add, table)
     return table[numbers], (torso, frames, examples, numbers, count)
 
 
-def _gradient(kept: tuple[Any, ...], gradient: Array) -> tuple[Torso, None]:
+def _gradient(kept: tuple[Any, ...], gradient: Array) -> tuple[Embedding, None]:
     torso, frames, examples, numbers, count = kept
     rows = jnp.zeros((examples.shape[0], gradient.shape[1]), gradient.dtype)
     rows = rows.at[numbers].add(gradient)
 
-    def add(chunk: Array, total: Torso) -> Torso:
+    def add(chunk: Array, total: Embedding) -> Embedding:
         some = _take_chunk(frames, examples, chunk)
         _, pull_back = jax.vjp(lambda torso: torso(some), torso)
         (part,) = pull_back(jax.lax.dynamic_slice_in_dim(rows, chunk * CHUNK, CHUNK))

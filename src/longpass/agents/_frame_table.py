@@ -2,7 +2,7 @@
 
 An embedding need not be made twice, and in most worlds the same frames come again and again. If the
 frames of all copies are in the table, acting does not run the torso. With a frozen writer a table
-serves for ever, else for one rollout.
+serves all rollouts of a compiled call, else one.
 """
 
 import equinox as eqx
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num, UInt32
 
-from longpass.agents._distinct_frames import hash_frames
+from longpass.agents._distinct_frames import can_hash, hash_frames
 from longpass.agents._networks import writer_is_frozen
 from longpass.networks import ActorCritic
 
@@ -31,15 +31,14 @@ class FrameTable(eqx.Module):
     def for_frames(
         cls, network: ActorCritic, frames: Num[Array, "envs *observation"]
     ) -> "FrameTable | None":
-        """An empty table; None if the network reads more than frames of whole numbers.
+        """An empty table; None if the network reads more than frames of bytes.
 
         **Arguments:**
 
         - `network`: the network that acts.
         - `frames`: some frames, of which only shape and dtype count.
         """
-        whole = jnp.issubdtype(frames.dtype, jnp.integer)
-        if network.read_last_step or not whole:
+        if network.read_last_step or not can_hash(frames):
             return None
         width, dtype = network.memory.input_size, network.memory.dtype
         return cls(jnp.zeros((1 << _BITS, 2), jnp.uint32), jnp.zeros((1 << _BITS, width), dtype))

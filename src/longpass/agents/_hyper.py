@@ -28,8 +28,8 @@ def hyper_arrays(hyper: HyperParams) -> HyperParams:
 
 
 def decay_hyper(hyper: HyperParams, steps: Num[Array, "*population"]) -> HyperParams:
-    """The hyper-parameters after `steps` environment steps: the learning rate and the entropy's
-    weight are halved as often as they say."""
+    """The hyper-parameters after `steps` environment steps, with the learning rate and the
+    entropy's weight that an agent has by then."""
     lr_halvings = -1e-6 * hyper.lr_halvings_per_million_steps * steps
     entropy_halvings = -1e-6 * hyper.entropy_halvings_per_million_steps * steps
     return eqx.tree_at(

@@ -4,10 +4,9 @@ import dataclasses
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
-from longpass.agents._distinct_frames import embed_distinct
+from longpass.agents._distinct_frames import can_hash, embed_distinct
 from longpass.agents._settings import NetworkSettings
 from longpass.networks import ActorCritic, MemoryOptions, make_actor_critic
 
@@ -117,7 +116,7 @@ def embed_slice(network: ActorCritic, inputs: Inputs) -> Float[Array, "time envs
     if isinstance(inputs, Array):
         return inputs
     observations, last_step = inputs
-    if not jnp.issubdtype(observations.dtype, jnp.integer):
+    if not can_hash(observations):
         return network.embed(observations, last_step)
     time, copies, *shape = observations.shape
     embedded = embed_distinct(network.torso, observations.reshape(time * copies, *shape))

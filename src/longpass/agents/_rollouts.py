@@ -148,7 +148,7 @@ def act(
     - `actors`: where the copies are.
     - `steps`: number of steps.
     - `key`: for actions and environments.
-    - `table`: embeddings of frames seen before by this network, if they never change.
+    - `table`: embeddings of frames that this network has seen before, if they are kept.
 
     **Returns:** (the actors after the last step, the rollout, the table with its frames).
     """

@@ -37,8 +37,6 @@ SOLVED = 0.95
 
 RESULT_NEEDS: Needs = {
     "settings": dict,
-    "budget.steps": int,
-    "budget.enough_steps": int,
     "seconds": NUMBER,
     "return_500": NUMBER_OR_NONE,
     "return_max": NUMBER_OR_NONE,
@@ -49,7 +47,7 @@ RESULT_NEEDS: Needs = {
     "curve.episodes": list,
     "curve.return_100": list,
 }
-"""What is read of a result."""
+"""What figures and claims read of a result."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,8 +72,9 @@ class StudyRun:
 
     @classmethod
     def from_json(cls, line: JsonObject) -> "StudyRun":
-        """The agent of a record."""
-        return cls(RunSettings.from_json(line["settings"]), **line["budget"])
+        """The agent of a record. ValueError if its settings are not of this version."""
+        budget = line["budget"]
+        return cls(RunSettings.from_json(line["settings"]), budget["steps"], budget["enough_steps"])
 
     def to_json(self) -> JsonObject:
         """What its record says of it."""
@@ -130,8 +129,14 @@ class Study:
         A line's name is the one that its agent has with the settings of today: there may be more of
         them now than when it was recorded.
         """
-        lines = self.records.read_events("result", RESULT_NEEDS)
-        return [line | {"name": StudyRun.from_json(line).name} for line in lines]
+        needs = {**RESULT_NEEDS, "budget.steps": int, "budget.enough_steps": int}
+        lines = self.records.read_events("result", needs)
+        try:
+            return [line | {"name": StudyRun.from_json(line).name} for line in lines]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.records.path} has a result of other settings: {error}"
+            ) from None
 
     def done(self) -> set[str]:
         """The names of the agents that are recorded."""

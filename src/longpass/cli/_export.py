@@ -113,6 +113,8 @@ def _write_page(name: str, card: JsonObject) -> str:
     """The card as a page."""
     most = card["return_max"]
     best = "not known" if most is None else f"{most:.3f}"
+    exported = card["exported"]
+    defaults = f"longpass {card['version']}" if exported is None else f"commit {exported}"
     rows = [
         f"| {kind} | {of['mean']:.3f} | {of['low']:.3f} to {of['high']:.3f} | {of['worst']:.3f} |"
         for kind, of in card["scores"].items()
@@ -129,8 +131,8 @@ def _write_page(name: str, card: JsonObject) -> str:
             "|---|---:|---|---:|",
             *rows,
             "",
-            f"The highest possible mean is {best}. To train it again, with the defaults of commit "
-            f"{card['exported']}:",
+            f"The highest possible mean is {best}. To train it again, with the defaults of "
+            f"{defaults}:",
             "",
             f"    {card['command']}",
             "",

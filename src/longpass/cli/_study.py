@@ -28,7 +28,7 @@ class RunStudy:
     more agents per cell.
 
       longpass study onset --runs 3 --out results/agents/onset
-      longpass study search --runs 12 --tasks t-maze --out results/agents/search
+      longpass study returns --tasks t-maze --memories lstm --block-every 300 --out runs/lstm
       longpass figure lstm-onset
     """
 

@@ -141,6 +141,7 @@ class ActorCritic(eqx.Module):
         - `frames`: of shape `(..., *observation_shape)`.
         - `last_step`: from `encode_last_step`, with the same leading axes.
         """
+        self._check_last_step(last_step)
         return self.append_last_step(self.torso(frames), last_step)
 
     def append_last_step(
@@ -148,15 +149,26 @@ class ActorCritic(eqx.Module):
         embedded: Float[Array, "*batch embedding"],
         last_step: Float[Array, "*batch last"] | None,
     ) -> Float[Array, "*batch input"]:
-        """The memory's input, from the torso's embedding; otherwise like `embed`."""
+        """The memory's input, from embeddings of frames.
+
+        **Arguments:**
+
+        - `embedded`: what the torso makes of the frames.
+        - `last_step`: from `encode_last_step`, with the same leading axes.
+
+        **Returns:** what `embed` returns.
+        """
+        self._check_last_step(last_step)
+        if last_step is None:
+            return embedded
+        return jnp.concatenate([embedded, last_step], axis=-1)
+
+    def _check_last_step(self, last_step: Float[Array, "*batch last"] | None) -> None:
         if (last_step is None) is self.read_last_step:
             raise ValueError(
                 f"last_step is {'None' if last_step is None else 'given'}: it must be given if the "
                 f"network reads the last step, and only then"
             )
-        if last_step is None:
-            return embedded
-        return jnp.concatenate([embedded, last_step], axis=-1)
 
     def step(
         self,
