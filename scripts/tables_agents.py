@@ -16,7 +16,7 @@ from longpass.records import Line, Records
 
 Place = TypeVar("Place")
 AGENTS = Path(__file__).parent.parent / "results" / "agents"
-SEARCH_STEPS, SEARCH_OPTIMISER_STEPS = 5e6, 2500  # the budgets of the random search
+SEARCH_STEPS, SEARCH_OPTIMISER_STEPS = 4e6, 2000  # the budgets of the random search
 
 
 def returns_table() -> str:
@@ -147,8 +147,8 @@ def agents_search_table() -> str:
         cells.setdefault((run.env, run.agent.network.memory), []).append(line)
     budgets = {"steps": SEARCH_STEPS, "optimiser_steps": SEARCH_OPTIMISER_STEPS}
     rows = [
-        "| world | memory | settings | 5 million frames: learn | best | median "
-        "| 2,500 optimiser steps: learn | best | median | highest possible |",
+        "| world | memory | settings | 4 million frames: learn | best | median "
+        "| 2,000 optimiser steps: learn | best | median | highest possible |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for task, row in RETURNS.items():

@@ -88,7 +88,6 @@ from ._settings import holds_agent as holds_agent
 from ._settings import load_settings as load_settings
 from ._studies import FORGET_BIAS as FORGET_BIAS
 from ._studies import LEARNED_WRITER as LEARNED_WRITER
-from ._studies import SEARCH_WORLDS as SEARCH_WORLDS
 from ._studies import SHORT_CATCH as SHORT_CATCH
 from ._studies import WRITER_RATES as WRITER_RATES
 from ._studies import StudyName as StudyName

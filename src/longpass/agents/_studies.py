@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -19,6 +19,9 @@ from longpass.agents._search import draw_paper_form, draw_settings
 from longpass.agents._settings import RunSettings
 from longpass.agents._study import StudyRun
 from longpass.memory import MemoryName
+
+if TYPE_CHECKING:
+    from longpass.envs import Params
 
 StudyName = Literal[
     "returns",
@@ -41,12 +44,11 @@ class StudyPlan:
     name: tyro.conf.Positional[StudyName]
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
     over the difficulty of Cued Catch and the T-maze. forget-bias: the LSTM without chrono
-    initialisation, likewise. search: random settings for every memory, where there is a choice at a
-    difficulty that all can learn. learned-writer: the chain with a writer that learns at a tenth of
-    the rate. paper-search: random settings for the paper's own form of the chain, at the easiest
-    difficulty. paper-form: that form over the difficulty. writer-rates: that form on a short Cued
-    Catch, by how fast the writer learns. delays: chain and LSTM on Delayed Cue, which is not of the
-    paper."""
+    initialisation, likewise. search: random settings for every memory, at the easiest difficulty.
+    learned-writer: the chain with a writer that learns at a tenth of the rate. paper-search:
+    likewise for the paper's own form of the chain. paper-form: that form over the difficulty.
+    writer-rates: that form on a short Cued Catch, by how fast the writer learns. delays: chain and
+    LSTM on Delayed Cue, which is not of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -120,7 +122,7 @@ class StudyPlan:
                 yield from _by_difficulty({"block_every": ONSET_BLOCK_EVERY, **FORGET_BIAS}, seed=i)
             case "search":
                 for task, row in RETURNS.items():
-                    params = envs.WORLDS[task].load_params()(**SEARCH_WORLDS.get(task, {}))
+                    params = _easiest_params(task) if task in ONSET else None
                     for memory in row.memories:
                         drawn = draw_settings(task, memory, i)
                         chosen = {"memory": memory, "block_every": ONSET_BLOCK_EVERY}
@@ -131,8 +133,8 @@ class StudyPlan:
                         chosen = {"block_every": block_every, **LEARNED_WRITER}
                         yield resolve_settings(task, None, chosen, seed=_seed(i, place))
             case "paper-search":
-                for task, panel in ONSET.items():
-                    params = envs.WORLDS[task].load_params()(**{panel.param: min(panel.values)})
+                for task in ONSET:
+                    params = _easiest_params(task)
                     # Not from the defaults of `paper`, which are what this search has found.
                     chosen = {"block_every": ONSET_BLOCK_EVERY, **PAPER, **draw_paper_form(task, i)}
                     yield resolve_settings(task, params, chosen, seed=i)
@@ -152,13 +154,6 @@ class StudyPlan:
                         yield resolve_settings("delayed-cue", params, chosen | gates, seed=i)
 
 
-SEARCH_WORLDS: dict[str, Overrides] = {
-    "cued-catch": {"reward_free_trials": 5},
-    "t-maze": {"limbo_time": 70},
-}
-"""What worlds of the study search have instead of the paper's parameters: difficulties that every
-memory is known to learn in time with some settings, so that the settings decide. Sequence Recall
-has one difficulty."""
 WRITER_RATES = (1.0, 0.1, 0.01, 0.0)
 """How fast the writer learns in the study writer-rates, as a factor of the learning rate."""
 SHORT_CATCH = {"num_trials": 20, "reward_free_trials": 0}
@@ -188,6 +183,13 @@ def _check_among(name: str, values: tuple[int, ...], known: Iterable[tuple[int, 
         if value not in allowed:
             numbers = ", ".join(map(str, allowed))
             raise ValueError(f"{name} has {value}: it must be among {numbers}")
+
+
+def _easiest_params(task: str) -> "Params":
+    """The parameters of a world of `ONSET` that every memory learns soon, with some settings: so
+    a search shows what settings decide."""
+    panel = ONSET[task]
+    return envs.WORLDS[task].load_params()(**{panel.param: min(panel.values)})
 
 
 def _difficulty(run: RunSettings) -> int | None:
