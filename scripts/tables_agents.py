@@ -147,8 +147,9 @@ def agents_search_table() -> str:
         cells.setdefault((run.env, run.agent.network.memory), []).append(line)
     budgets = {"steps": SEARCH_STEPS, "optimiser_steps": SEARCH_OPTIMISER_STEPS}
     rows = [
-        "| world | memory | settings | 4 million frames: learn | best | median "
-        "| 2,000 optimiser steps: learn | best | median | highest possible |",
+        f"| world | memory | settings | {SEARCH_STEPS / 1e6:g} million frames: learn | best "
+        f"| median | {SEARCH_OPTIMISER_STEPS:,} optimiser steps: learn | best | median "
+        f"| highest possible |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for task, row in RETURNS.items():
