@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longpass.agents import RunSettings, StudyPlan, find_returns
+from longpass.agents import RunSettings, StudyPlan, find_returns, has_defaults
 from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import LEARNED
@@ -79,7 +79,19 @@ def test_lstms_by_the_length_of_gradients(runs):
     catch = by_block(runs, "cued-catch", "lstm")
     assert min(len(found) for found in catch.values()) >= 3
     assert not any(any(catch[block]) for block in (3, 20, 100))
-    assert sum(catch[300]) > len(catch[300]) / 2
+    assert (sum(catch[300]), len(catch[300])) == (4, 6)
+    ends = [
+        line["return_500"]
+        for line in study_lines("returns")
+        if line["settings"]["env"] == "cued-catch"
+        and (run := RunSettings.from_json(line["settings"])).agent.network.memory == "lstm"
+        and run.agent.learner.block_every < 300
+        and has_defaults(run)
+    ]
+    assert len(ends) == 9
+    high = [end for end in ends if end > 31]
+    assert len(high) == 6
+    assert 37.5 < min(high) < max(high) < 45
 
 
 def test_how_long_lstms_learn():
