@@ -52,6 +52,14 @@ def test_where_lstms_learn(runs):
     assert all(all(maze[limbo]) and len(maze[limbo]) >= 3 for limbo in (0, 70, 140, 210))
     for found in (catch[20], catch[40], maze[280]):
         assert len(found) / 2 < sum(found) < len(found)
+    (stays,) = (
+        line["return_500"]
+        for line in study_lines("onset")
+        if line["settings"]["params"].get("reward_free_trials") == 20
+        and not line["solved"]
+        and has_defaults(RunSettings.from_json(line["settings"]), "reward_free_trials")
+    )
+    assert stays == pytest.approx(60, abs=0.05)
     chains = [by_difficulty(runs, env, "chain") for env in ("cued-catch", "t-maze")]
     assert all(map(all, (*chains[0].values(), *chains[1].values())))
 
