@@ -89,9 +89,6 @@ GATED_DEFAULTS: dict[str, Overrides] = {
         "threshold": 0.5,
         "longest_time": 500,
         "envs": 2,
-        "entropy_cost": 1e-2,
-        "lr_halvings_per_million_steps": 0.1,
-        "entropy_halvings_per_million_steps": 0.0,
     },
 }
 """What an LSTM or GRU has instead of `TASK_DEFAULTS`, by task and setting."""
