@@ -177,6 +177,26 @@ def test_how_soon_each_form_of_the_chain_is_read():
     assert None in soon["plain", "layer"].values()
 
 
+def test_what_random_settings_do():
+    found = {}
+    for line in study_lines("search"):
+        run = RunSettings.from_json(line["settings"])
+        network, curve = run.agent.network, line["curve"]
+        early = np.array(curve["steps"]) <= 4e6
+        end = np.array(curve["return_100"])[early][-1] / line["return_max"]
+        one = (end >= 0.9, network.normalise, line["return_500"])
+        found.setdefault((run.env, network.memory), []).append(one)
+    learned = {place: sum(one[0] for one in runs) for place, runs in found.items()}
+    assert learned["cued-catch", "chain"] == 4
+    assert learned["cued-catch", "lstm"] == learned["t-maze", "lstm"] == 1
+    assert learned["t-maze", "chain"] == 0
+    for learns_it, normalise, last in found["cued-catch", "chain"]:
+        assert learns_it == (normalise == "layer")
+        assert learns_it or last == pytest.approx(50, abs=1)
+    for world in ("cued-catch", "t-maze"):
+        assert len(found[world, "chain"]) == len(found[world, "lstm"]) == 12
+
+
 def test_how_fast_the_writer_of_the_papers_form_may_learn():
     rates = {}
     for line in study_lines("writer-rates"):
