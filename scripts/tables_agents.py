@@ -140,7 +140,10 @@ def paper_search_table() -> str:
 
 
 def agents_search_table() -> str:
-    """What random settings earn within a number of frames, and of optimiser steps."""
+    """What random settings earn within a number of frames, and of optimiser steps.
+
+    Nothing is shown of a world in which some memory has more of them than another.
+    """
     cells: dict[tuple[str, str], list[Line]] = {}
     for line in Records(AGENTS / "search" / "records.jsonl").read_events("result", {}):
         run = RunSettings.from_json(line["settings"])
@@ -153,10 +156,11 @@ def agents_search_table() -> str:
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for task, row in RETURNS.items():
-        for memory in row.memories:
-            lines = cells.get((task, memory), [])
-            if not lines:
-                continue
+        groups = {memory: cells.get((task, memory), []) for memory in row.memories}
+        counts = set(map(len, groups.values()))
+        if len(counts) > 1 or 0 in counts:
+            continue
+        for memory, lines in groups.items():
             most, numbers = lines[0]["return_max"], [str(len(lines))]
             for axis, budget in budgets.items():
                 returns = [_return_within(line, axis, budget) for line in lines]
