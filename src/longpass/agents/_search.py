@@ -59,8 +59,8 @@ COMMON: Space = {
     "lr_halvings_per_million_steps": Choice((0.0, 0.1)),
     "entropy_halvings_per_million_steps": Choice((0.0, 0.1)),
 }
-"""What is drawn for every memory. Not the writer: agents whose writer learns take up to four times
-as long. With more than 8 copies few steps of the optimiser are left."""
+"""What is drawn for every memory. Not the writer, which has a study of its own: a search over it
+too would be larger. With more than 8 copies few steps of the optimiser are left."""
 POOLS: Space = {"normalise": Choice((None, "layer")), "extra_pools": Choice((0, 1, 2))}
 """What is drawn for memories with pools beside that."""
 GATES: Space = {"longest_time": Choice((None, 100, 300, 700)), "hidden_size": Choice((128, 256))}
