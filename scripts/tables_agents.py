@@ -8,7 +8,16 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import stdtrit
 
-from longpass.agents import ONSET, RETURNS, Returns, RunSettings, find_returns, has_defaults
+from longpass.agents import (
+    ONSET,
+    RETURNS,
+    Returns,
+    RunSettings,
+    StudyPlan,
+    StudyRun,
+    find_returns,
+    has_defaults,
+)
 from longpass.claims import LEARNS, learns
 from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import LEARNED, ONSET_SERIES, SERIES
@@ -16,7 +25,8 @@ from longpass.records import Line, Records
 
 Place = TypeVar("Place")
 AGENTS = Path(__file__).parent.parent / "results" / "agents"
-SEARCH_STEPS, SEARCH_OPTIMISER_STEPS = 4e6, 2000  # the budgets of the random search
+SEARCH = StudyPlan("search", runs=12, steps=4e6, optimiser_steps=2000, enough_steps=1e6)
+"""The random search that is shown; its records have agents of earlier ones too."""
 
 
 def returns_table() -> str:
@@ -145,13 +155,15 @@ def agents_search_table() -> str:
     Nothing is shown of a world in which some memory has more of them than another.
     """
     cells: dict[tuple[str, str], list[Line]] = {}
+    planned = set(SEARCH.make_runs())
     for line in Records(AGENTS / "search" / "records.jsonl").read_events("result", {}):
-        run = RunSettings.from_json(line["settings"])
-        cells.setdefault((run.env, run.agent.network.memory), []).append(line)
-    budgets = {"steps": SEARCH_STEPS, "optimiser_steps": SEARCH_OPTIMISER_STEPS}
+        one = StudyRun.from_json(line)
+        if one in planned:
+            cells.setdefault((one.run.env, one.run.agent.network.memory), []).append(line)
+    budgets = {"steps": SEARCH.steps, "optimiser_steps": SEARCH.optimiser_steps}
     rows = [
-        f"| world | memory | settings | {SEARCH_STEPS / 1e6:g} million frames: learn | best "
-        f"| median | {SEARCH_OPTIMISER_STEPS:,} optimiser steps: learn | best | median "
+        f"| world | memory | settings | {SEARCH.steps / 1e6:g} million frames: learn | best "
+        f"| median | {SEARCH.optimiser_steps:,} optimiser steps: learn | best | median "
         f"| highest possible |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]

@@ -19,7 +19,6 @@ from longpass.agents import (
     _impala,
     _loss,
 )
-from longpass.agents._hyper import decay_hyper
 from longpass.agents._networks import init_embedding, to_inputs
 from longpass.agents._rollouts import act
 from longpass.memory import AbstractMemory
@@ -354,21 +353,6 @@ def test_actors_use_the_weights_of_lag_updates_ago():
     moved = slow.weights.network.policy.weight
     np.testing.assert_allclose(moved, fast.weights.network.policy.weight, rtol=1e-5)
     assert not np.array_equal(moved, state.weights.network.policy.weight)
-
-
-@pytest.mark.parametrize(
-    ("name", "rate"),
-    [
-        ("learning_rate", "lr_halvings_per_million_steps"),
-        ("entropy_cost", "entropy_halvings_per_million_steps"),
-    ],
-)
-def test_what_is_halved_with_the_steps(name, rate):
-    before = hyper(**{rate: 2.0})
-    after = decay_hyper(before, jnp.float32(1.5e6))
-    for field in dataclasses.fields(HyperParams):
-        factor = 1 / 8 if field.name == name else 1.0
-        assert getattr(after, field.name) == factor * getattr(before, field.name)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longpass.agents import RunSettings, StudyPlan, find_returns, has_defaults
+from longpass.agents import RunSettings, StudyPlan, StudyRun, find_returns, has_defaults
 from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import LEARNED
@@ -46,6 +46,35 @@ def by_block(runs, env, series):
     return found
 
 
+def first_learned(runs, memory, trials):
+    """After how many steps agents that learn Cued Catch first earn enough."""
+    found = []
+    for run in runs:
+        if lstm_onset.find_place(run.settings) == ("cued-catch", memory, trials) and learns(run):
+            steps, returns = run.curves[0]
+            found.append(steps[np.argmax(returns >= 0.9 * run.settings.max_return())])
+    return found
+
+
+def test_lstms_with_shorter_times_rise_and_fall_back():
+    """They have what were the defaults before."""
+    ends = []
+    for study in STUDIES:
+        for line in study_lines(study):
+            run = RunSettings.from_json(line["settings"])
+            if (
+                run.env == "cued-catch"
+                and run.agent.network.longest_time == 300
+                and run.params.reward_free_trials == 40
+                and run.agent.learner.block_every == 300
+            ):
+                ends.append((max(line["curve"]["return_100"]), line["return_500"]))
+    assert len(ends) == 6
+    risen = sorted(ends)[1:]
+    assert 36 < min(risen)[0] < max(risen)[0] <= 45
+    assert max(end for _, end in risen) < 36.5
+
+
 def test_where_lstms_learn(runs):
     catch, maze = (by_difficulty(runs, env, "lstm") for env in ("cued-catch", "t-maze"))
     assert all(all(catch[trials]) and len(catch[trials]) >= 3 for trials in (0, 5, 10))
@@ -60,6 +89,9 @@ def test_where_lstms_learn(runs):
         and has_defaults(RunSettings.from_json(line["settings"]), "reward_free_trials")
     )
     assert stays == pytest.approx(60, abs=0.05)
+    for trials in catch:
+        firsts = {memory: first_learned(runs, memory, trials) for memory in ("chain", "lstm")}
+        assert max(firsts["chain"]) < min(firsts["lstm"])
     chains = [by_difficulty(runs, env, "chain") for env in ("cued-catch", "t-maze")]
     assert all(map(all, (*chains[0].values(), *chains[1].values())))
 
@@ -202,10 +234,17 @@ def test_how_soon_each_form_of_the_chain_is_read():
 
 
 def test_what_random_settings_do():
-    found = {}
+    found, mazes = {}, []
+    plan = StudyPlan("search", runs=12, steps=4e6, optimiser_steps=2000, enough_steps=1e6)
+    planned = set(plan.make_runs())
     for line in study_lines("search"):
-        run = RunSettings.from_json(line["settings"])
-        network, curve = run.agent.network, line["curve"]
+        one = StudyRun.from_json(line)
+        if one not in planned:
+            continue
+        run, curve = one.run, line["curve"]
+        network = run.agent.network
+        if (run.env, network.memory) == ("t-maze", "chain"):
+            mazes.append((line["return_500"], max(curve["return_100"])))
         early = np.array(curve["steps"]) <= 4e6
         end = np.array(curve["return_100"])[early][-1] / line["return_max"]
         one = (end >= 0.9, network.normalise, line["return_500"])
@@ -214,6 +253,8 @@ def test_what_random_settings_do():
     assert learned["cued-catch", "chain"] == 4
     assert learned["cued-catch", "lstm"] == learned["t-maze", "lstm"] == 1
     assert learned["t-maze", "chain"] == 0
+    assert all(last < -0.95 for last, _ in mazes)
+    assert sorted(best for _, best in mazes)[-2] < -0.7 < max(mazes, key=lambda one: one[1])[1]
     for learns_it, normalise, last in found["cued-catch", "chain"]:
         assert learns_it == (normalise == "layer")
         assert learns_it or last == pytest.approx(50, abs=1)

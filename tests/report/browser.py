@@ -15,6 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 DRIVER = shutil.which("chromedriver")
+# Chromium is not on PyPI. .ci/run installs it where it can; elsewhere the other tests still run.
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None,
     reason="NO BROWSER: the report's pages are NOT TESTED here. "
