@@ -298,7 +298,7 @@ def test_reproduce_trains_a_worlds_agents_and_draws_them(tmp_path, capsys, here,
     monkeypatch.setattr(agents, "train_round", interrupt)
     code, _, err = run(capsys, *command)
     assert code == 130
-    assert "about 4 min on 1 workers" in err
+    assert "about 4 min on 1 worker, into" in err
     assert f"stopped: longpass reproduce --only cued-catch --out {tmp_path} --json continues" in err
     monkeypatch.setattr(agents, "train_round", make_up_returns)
     code, out, _ = run(capsys, *command)

@@ -101,12 +101,23 @@ def announce(
         console.print(f"longpass: {warning}", style="yellow", markup=False, soft_wrap=True)
     if seconds:
         already = f", {recorded} are recorded already" if recorded else ""
-        time_left = span(seconds / workers)
-        console.print(
-            f"{what}{already}; about {time_left} on {workers} workers, into {out}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        print_estimate(console, f"{what}{already}; ", seconds, workers, str(out))
+
+
+def print_estimate(console: Console, what: str, seconds: float, workers: int, out: str) -> None:
+    """Print how long jobs take, and where their records go.
+
+    **Arguments:**
+
+    - `console`: where.
+    - `what`: what the line begins with.
+    - `seconds`: core-seconds that the jobs take.
+    - `workers`: how many jobs run at a time.
+    - `out`: where records go.
+    """
+    time_left, plural = span(seconds / workers), "s" if workers > 1 else ""
+    words = f"{what}about {time_left} on {workers} worker{plural}, into {out}"
+    console.print(words, highlight=False, soft_wrap=True)
 
 
 def conclude(console: Console, view: LiveView, stopped: bool, *flags: str) -> None:

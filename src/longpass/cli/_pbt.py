@@ -10,7 +10,7 @@ from rich.table import Table
 from longpass._json import JsonObject
 from longpass.agents import PopulationSettings
 from longpass.cli._factory import check_factory
-from longpass.cli._live import LiveView, conclude, follow, span
+from longpass.cli._live import LiveView, conclude, follow, print_estimate, span
 from longpass.cli._train import AgentFlags
 from longpass.cli._worlds import WorldParams, environment_of
 from longpass.jobs import EngineName
@@ -110,11 +110,7 @@ def train_populations(
     if expected:
         paths = [str(population.out) for population in populations]
         where = paths[0] if len(paths) == 1 else f"{len(paths)} folders like {paths[0]}"
-        console.print(
-            f"about {span(expected / engine.workers)} on {engine.workers} workers, into {where}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        print_estimate(console, "", expected, engine.workers, where)
     stopped = follow(run_populations(populations, engine), view, console)
     for population in populations:
         if population.plan.size > 1:
