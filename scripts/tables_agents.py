@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from longpass.agents import (
     ONSET,
+    PAPER,
     RETURNS,
     Returns,
     RunSettings,
@@ -20,11 +21,13 @@ from longpass.agents import (
 )
 from longpass.claims import LEARNS, learns
 from longpass.figures import lstm_onset, rl
-from longpass.figures.looks import LEARNED, ONSET_SERIES, SERIES
+from longpass.figures.looks import LEARNED, ONSET_SERIES, PAPER_FORM, SERIES
 from longpass.records import Line, Records
 
 Place = TypeVar("Place")
-AGENTS = Path(__file__).parent.parent / "results" / "agents"
+RESULTS = Path(__file__).parent.parent / "results"
+AGENTS = RESULTS / "agents"
+TRIALS = RESULTS / "agents-search"
 SEARCH = StudyPlan("search", runs=12, steps=4e6, optimiser_steps=2000, enough_steps=1e6)
 """The random search that is shown; its records have agents of earlier ones too."""
 
@@ -181,6 +184,46 @@ def agents_search_table() -> str:
             about = [row.title, SERIES[memory].label, *numbers, f"{most:.2f}"]
             rows.append("| " + " | ".join(about) + " |")
     return "\n".join(rows)
+
+
+def effort_table() -> str:
+    """How many settings were tried for each memory, and for how many steps in all."""
+    by_hand: dict[tuple[str, str], list[Line]] = {}
+    for task in RETURNS:
+        for line in Records(TRIALS / f"{task}.jsonl").read_events("result", {}):
+            by_hand.setdefault(_tried(line), []).append(line)
+    for study in ("returns", "onset"):
+        for line in Records(AGENTS / study / "records.jsonl").read_events("result", {}):
+            run = RunSettings.from_json(line["settings"])
+            panel = ONSET.get(run.env)
+            if not has_defaults(run, panel.param if panel else None):
+                by_hand.setdefault(_tried(line), []).append(line)
+    drawn: dict[tuple[str, str], list[Line]] = {}
+    for study in ("search", "paper-search"):
+        for line in Records(AGENTS / study / "records.jsonl").read_events("result", {}):
+            drawn.setdefault(_tried(line), []).append(line)
+    rows = [
+        "| world | memory | trials by hand | million steps | random settings | million steps |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for task, row in RETURNS.items():
+        for name in (*row.memories, PAPER_FORM):
+            tried = [lines.get((task, name), []) for lines in (by_hand, drawn)]
+            if any(tried):
+                cells = [row.title, SERIES[name].label]
+                for lines in tried:
+                    cells += [str(len(lines)), f"{sum(line['steps'] for line in lines) / 1e6:.0f}"]
+                rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def _tried(line: Line) -> tuple[str, str]:
+    """(World, memory) of a trial; the paper's own form of the chain counts as a memory."""
+    network = line["settings"]["agent"]["network"]
+    name = network["memory"]
+    if name == "chain" and all(network[setting] == value for setting, value in PAPER.items()):
+        name = PAPER_FORM
+    return line["settings"]["env"], name
 
 
 def _return_within(line: Line, axis: str, budget: float) -> float:

@@ -18,21 +18,15 @@ from longpass.cli import main
 T = TypeVar("T")
 
 # A task and an agent that train in a moment.
-TASK = ("cued-catch", "--num-trials", "3", "--initial-cue-duration", "1", "--reward-free-trials")
-TASK = (*TASK, "0")
-SMALL = ("--pool-size", "8", "--viewport-size", "4", "--output-size", "8", "--envs", "4")
-SMALL = (
-    *SMALL,
-    "--rollout",
-    "20",
-    "--block-every",
-    "5",
-    "--slices",
-    "2",
-    "--updates-per-call",
-    "2",
+TASK = (
+    *("cued-catch", "--num-trials", "3"),
+    *("--initial-cue-duration", "1", "--reward-free-trials", "0"),
 )
-SMALL = (*SMALL, "--writer", "slow", "--lag", "1", "--num-pools", "3")
+SMALL = (
+    *("--num-pools", "3", "--pool-size", "8", "--viewport-size", "4", "--output-size", "8"),
+    *("--envs", "4", "--rollout", "20", "--block-every", "5", "--slices", "2"),
+    *("--updates-per-call", "2", "--writer", "slow", "--lag", "1"),
+)
 
 # How programs that run for a moment and compile for long are compiled quickly.
 QUICK_COMPILE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}

@@ -39,6 +39,8 @@ LEARNED = "learned writer"
 """The series of chains that learn how to write."""
 FORGET = "forget-bias"
 """The series of LSTMs whose forget gates begin with a bias of 1."""
+PAPER_FORM = "paper-form"
+"""The series of chains in the paper's own form."""
 
 
 class Series(NamedTuple):
@@ -52,7 +54,8 @@ class Series(NamedTuple):
 SERIES = {memory: Series(*look, DASHES[memory]) for memory, look in MEMORIES.items()} | {
     LEARNED: Series("Concrete, learned writer", SKY, (3.0, 1.0)),
     FORGET: Series("LSTM, forget bias 1", ORANGE, (2.0, 1.0)),
+    PAPER_FORM: Series("Concrete, the paper's form", GREY, (5.0, 1.0, 1.0, 1.0)),
 }
 """The series of the figures of agents."""
-ONSET_SERIES = ("lstm", FORGET, "chain")
+ONSET_SERIES = ("lstm", FORGET, "chain", PAPER_FORM)
 """The series of the figure by difficulty, from above."""

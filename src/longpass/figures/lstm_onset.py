@@ -3,8 +3,9 @@
 Appendix F of the paper.
 
 Agents with gradients over 300 steps, over the difficulty of the task: reward-free trials of Cued
-Catch, time in the T-maze's limbo. Above LSTMs, with chrono initialisation and with a forget bias of
-1, below chains. Dotted, in the same colour: the highest possible return.
+Catch, time in the T-maze's limbo. From above: LSTMs, with chrono initialisation and with a forget
+bias of 1; chains, with our conditioning and in the paper's own form, whose block_every is its
+default. Dotted, in the same colour: the highest possible return.
 """
 
 from pathlib import Path
@@ -33,7 +34,7 @@ from longpass.figures._returns import (
     name_axis,
     set_limits,
 )
-from longpass.figures.looks import FORGET, ONSET_SERIES, SERIES
+from longpass.figures.looks import FORGET, ONSET_SERIES, PAPER_FORM, SERIES
 
 Cells = dict[tuple[str, str, int], list[Returns]]
 """Runs by (world, series, difficulty)."""
@@ -74,13 +75,17 @@ def _cells(found: list[Returns]) -> Cells:
 def find_place(run: RunSettings) -> tuple[str, str, int] | None:
     """(World, series, difficulty) of a run, or None if the figure does not show it.
 
-    The series is its memory, or the LSTM with a forget bias of 1.
+    The series is its memory, the LSTM with a forget bias of 1, or the chain in the paper's form.
     """
     panel, memory = ONSET.get(run.env), run.agent.network.memory
     if panel is None or memory not in ONSET_MEMORIES:
         return None
     value = getattr(run.params, panel.param)
-    if run.agent.learner.block_every != ONSET_BLOCK_EVERY or value not in panel.values:
+    if value not in panel.values:
+        return None
+    if memory == "chain" and has_defaults(run, ignore=panel.param, paper=True):
+        return run.env, PAPER_FORM, value
+    if run.agent.learner.block_every != ONSET_BLOCK_EVERY:
         return None
     if has_defaults(run, ignore=panel.param):
         return run.env, memory, value
