@@ -15,6 +15,7 @@ from longpass.agents import PopulationSettings
 from longpass.streams import StreamSettings, SweepPlan
 from tables_agents import (
     agents_search_table,
+    effort_table,
     onset_table,
     paper_form_table,
     paper_search_table,
@@ -84,6 +85,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- returns of agents -->": returns_table,
         "<!-- onset -->": onset_table,
         "<!-- search for all memories -->": agents_search_table,
+        "<!-- tuning -->": effort_table,
         "<!-- search of the paper's form -->": paper_search_table,
         "<!-- writer rates -->": writer_rates_table,
         "<!-- paper form -->": paper_form_table,

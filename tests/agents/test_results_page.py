@@ -147,17 +147,6 @@ def test_how_long_lstms_learn():
     assert all(line["solved"] or line["steps"] >= 22e6 for line in lines)
 
 
-def test_how_many_trials_each_memory_had():
-    found = {}
-    for task in ("cued-catch", "t-maze", "sequence-recall"):
-        path = AGENTS.parent / "agents-search" / f"{task}.jsonl"
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        names = [line["settings"]["agent"]["network"]["memory"] for line in lines]
-        for memory in ("chain", "lstm"):
-            found.setdefault(memory, []).append(names.count(memory))
-    assert found == {"chain": [43, 10, 26], "lstm": [21, 18, 29]}
-
-
 def test_the_order_of_memories_in_sequence_recall(runs):
     found = {}
     for run in runs:
