@@ -33,6 +33,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # Tests run in one process per core: threads of PyTorch's would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Its compiler would start a pool of processes for a single program.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 # The same examples on every run; HYPOTHESIS_PROFILE=random looks for new ones.
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=12)
