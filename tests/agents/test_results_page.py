@@ -223,7 +223,7 @@ def test_how_soon_each_form_of_the_chain_is_read():
 
 
 def test_what_random_settings_do():
-    found, mazes = {}, []
+    found, mazes, recall = {}, [], {}
     plan = StudyPlan("search", runs=12, steps=4e6, optimiser_steps=2000, enough_steps=1e6)
     planned = set(plan.make_runs())
     for line in study_lines("search"):
@@ -234,6 +234,8 @@ def test_what_random_settings_do():
         network = run.agent.network
         if (run.env, network.memory) == ("t-maze", "chain"):
             mazes.append((line["return_500"], max(curve["return_100"])))
+        if run.env == "sequence-recall":
+            recall.setdefault(run.seed, {})[network.memory] = line["return_500"], network.normalise
         early = np.array(curve["steps"]) <= 4e6
         end = np.array(curve["return_100"])[early][-1] / line["return_max"]
         one = (end >= 0.9, network.normalise, line["return_500"])
@@ -247,8 +249,16 @@ def test_what_random_settings_do():
     for learns_it, normalise, last in found["cued-catch", "chain"]:
         assert learns_it == (normalise == "layer")
         assert learns_it or last == pytest.approx(50, abs=1)
-    for world in ("cued-catch", "t-maze"):
-        assert len(found[world, "chain"]) == len(found[world, "lstm"]) == 12
+    assert {len(ends) for ends in found.values()} == {12}
+    assert len(found) == 7
+    above = {
+        other: sum(ends["chain"][0] > ends[other][0] for ends in recall.values())
+        for other in ("lstm", "parallel")
+    }
+    assert above == {"lstm": 11, "parallel": 7}
+    assert not any(learned["sequence-recall", memory] for memory in ("chain", "lstm", "parallel"))
+    chains = sorted((ends["chain"] for ends in recall.values()), key=lambda end: end[0])
+    assert [normalise for _, normalise in chains[-3:]] == ["layer"] * 3
 
 
 def test_how_fast_the_writer_of_the_papers_form_may_learn():
@@ -282,6 +292,17 @@ def test_chains_that_learn_to_write_learn_cued_catch(runs):
         if score > -0.4
     )
     assert 16e6 < goals < 17e6
+
+
+def test_how_long_the_papers_form_stays_at_chance_on_cued_catch():
+    (line,) = (
+        line
+        for line in study_lines("paper-form")
+        if line["settings"]["params"].get("reward_free_trials") == 40 and line["steps"] > 1e8
+    )
+    assert (line["steps"] // 10**6, line["optimiser_steps"] // 1000) == (200, 416)
+    assert line["return_500"] == pytest.approx(30, abs=0.1)
+    assert f"{max(line['curve']['return_100']):.1f}" == "31.1"
 
 
 def test_what_the_papers_form_learns_in_the_t_maze():
