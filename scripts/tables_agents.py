@@ -9,7 +9,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from longpass.agents import (
+    GATED_VARIANTS,
     ONSET,
+    ONSET_BLOCK_EVERY,
     PAPER,
     RETURNS,
     Returns,
@@ -42,9 +44,7 @@ def returns_table() -> str:
             for block in row.block_every:
                 runs = cells.get((task, block, name), [])
                 if runs:
-                    about = [row.title, SERIES[name].label, str(block), str(len(runs))]
-                    found = [str(sum(map(learns, runs))), _interval(runs), _when(runs)]
-                    rows.append("| " + " | ".join(about + found) + " |")
+                    rows.append(_row([row.title, SERIES[name].label, str(block)], runs))
     return "\n".join(rows)
 
 
@@ -65,6 +65,31 @@ def onset_table() -> str:
     return "\n\n".join(tables)
 
 
+def gated_variants_table() -> str:
+    """How many LSTMs learn with one setting changed, and how many GRUs."""
+
+    def find_place(run: RunSettings) -> tuple[str, str] | None:
+        learner, network = run.agent.learner, run.agent.network
+        if run.env not in ONSET or learner.block_every != ONSET_BLOCK_EVERY:
+            return None
+        if not network.has_gates:
+            return None
+        if network.memory == "lstm" and has_defaults(run):
+            return run.env, "as by default"
+        variants = (name for name, one in GATED_VARIANTS.items() if has_defaults(run, changes=one))
+        name = next(variants, None)
+        return None if name is None else (run.env, name)
+
+    cells = _group_runs(find_place)
+    rows = ["| world | LSTM | agents | learn | return | million steps |"]
+    rows.append("|---|---|---:|---:|---|---|")
+    for task, panel in ONSET.items():
+        for name in ("as by default", *GATED_VARIANTS):
+            if runs := cells.get((task, name)):
+                rows.append(_row([panel.title, name], runs))
+    return "\n".join(rows)
+
+
 def paper_form_table() -> str:
     """How many agents in the paper's own form learn, by world and difficulty."""
 
@@ -78,9 +103,7 @@ def paper_form_table() -> str:
     rows = ["| world | difficulty | agents | learn | return | million steps |"]
     rows.append("|---|---|---:|---:|---|---|")
     for (task, value), runs in sorted(cells.items()):
-        about = [ONSET[task].title, f"{value} {ONSET[task].words}", str(len(runs))]
-        found = [str(sum(map(learns, runs))), _interval(runs), _when(runs)]
-        rows.append("| " + " | ".join(about + found) + " |")
+        rows.append(_row([ONSET[task].title, f"{value} {ONSET[task].words}"], runs))
     return "\n".join(rows)
 
 
@@ -254,6 +277,12 @@ def _group_runs(find_place: Callable[[RunSettings], Place | None]) -> dict[Place
 def _find_runs() -> list[Returns]:
     """All agents, their curves by environment steps."""
     return find_returns(AGENTS, "steps")
+
+
+def _row(about: list[str], runs: list[Returns]) -> str:
+    """A row of a table: how many agents there are, how many learn, what they earn and when."""
+    counts = [str(len(runs)), str(sum(map(learns, runs)))]
+    return "| " + " | ".join([*about, *counts, _interval(runs), _when(runs)]) + " |"
 
 
 def _learned(runs: list[Returns]) -> str:

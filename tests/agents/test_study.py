@@ -9,8 +9,10 @@ import pytest
 from longpass._fields import replace_settings, to_json
 from longpass.agents import (
     COMMON,
+    GATED_VARIANTS,
     GATES,
     ONSET,
+    ONSET_BLOCK_EVERY,
     PAPER_DEFAULTS,
     PAPER_FORM,
     POOLS,
@@ -26,6 +28,7 @@ from longpass.agents import (
     find_returns,
     has_defaults,
     learning_curve,
+    resolve_settings,
     train_study_run,
 )
 from longpass.jobs import JobProgress
@@ -233,6 +236,23 @@ def test_the_papers_form_has_settings_of_its_own_only_with_pools():
         assert chain.hyper != default_settings(task, "chain").hyper
         lstm = default_settings(task, "lstm", paper=True)
         assert lstm.hyper == default_settings(task, "lstm").hyper
+
+
+def test_variants_of_the_lstm_differ_in_one_setting_each():
+    found = {}
+    for one in StudyPlan("gated-variants", runs=1).make_runs():
+        run = one.run
+        memory = run.agent.network.memory
+        lstm = resolve_settings(run.env, None, {"memory": "lstm", "block_every": ONSET_BLOCK_EVERY})
+        changed = [
+            name
+            for name, changes in GATED_VARIANTS.items()
+            if run.agent == replace_settings(lstm.agent, changes)
+        ]
+        assert (memory == "gru") == (changed == ["GRU"])
+        found.setdefault(run.env, []).extend(changed)
+    assert found["cued-catch"] == list(GATED_VARIANTS)
+    assert found["t-maze"] == [name for name in GATED_VARIANTS if name != "2 copies"]
 
 
 def test_writer_rates_differ_in_nothing_else():

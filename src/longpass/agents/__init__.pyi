@@ -87,6 +87,7 @@ from ._settings import RunSettings as RunSettings
 from ._settings import holds_agent as holds_agent
 from ._settings import load_settings as load_settings
 from ._studies import FORGET_BIAS as FORGET_BIAS
+from ._studies import GATED_VARIANTS as GATED_VARIANTS
 from ._studies import LEARNED_WRITER as LEARNED_WRITER
 from ._studies import SHORT_CATCH as SHORT_CATCH
 from ._studies import WRITER_RATES as WRITER_RATES

@@ -27,6 +27,7 @@ StudyName = Literal[
     "returns",
     "onset",
     "forget-bias",
+    "gated-variants",
     "search",
     "learned-writer",
     "paper-search",
@@ -44,11 +45,13 @@ class StudyPlan:
     name: tyro.conf.Positional[StudyName]
     """returns: every memory and block_every of the paper's figures 5 and 6. onset: LSTM and chain
     over the difficulty of Cued Catch and the T-maze. forget-bias: the LSTM without chrono
-    initialisation, likewise. search: random settings for every memory, at the easiest difficulty.
-    learned-writer: the chain with a writer that learns at a tenth of the rate. paper-search:
-    likewise for the paper's own form of the chain. paper-form: that form over the difficulty.
-    writer-rates: that form on a short Cued Catch, by how fast the writer learns. delays: chain and
-    LSTM on Delayed Cue, which is not of the paper."""
+    initialisation, likewise. gated-variants: the LSTM with one setting changed (learned torso, 256
+    units, 2 copies, last action and reward), and the GRU. search: random settings for every memory,
+    at the easiest difficulty of these two and in Sequence Recall. learned-writer: the chain with a
+    writer that learns at a tenth of the rate. paper-search: random settings for the paper's own
+    form of the chain. paper-form: that form over the difficulty. writer-rates: that form on a short
+    Cued Catch, by how fast the writer learns. delays: chain and LSTM on Delayed Cue, which is not
+    of the paper."""
     tasks: tuple[str, ...] = ()
     """Worlds; by default all that the study has."""
     memories: tuple[MemoryName, ...] = ()
@@ -120,6 +123,14 @@ class StudyPlan:
                     yield from _by_difficulty(chosen, seed=i)
             case "forget-bias":
                 yield from _by_difficulty({"block_every": ONSET_BLOCK_EVERY, **FORGET_BIAS}, seed=i)
+            case "gated-variants":
+                lstm: Overrides = {"memory": "lstm", "block_every": ONSET_BLOCK_EVERY}
+                for task in ONSET:
+                    usual = resolve_settings(task, None, lstm, seed=i)
+                    for changes in GATED_VARIANTS.values():
+                        run = resolve_settings(task, None, lstm | changes, seed=i)
+                        if run != usual:  # In the T-maze LSTMs have 2 copies anyway.
+                            yield run
             case "search":
                 for task, row in RETURNS.items():
                     params = _easiest_params(task) if task in ONSET else None
@@ -172,6 +183,14 @@ _DELAY_MEMORIES: tuple[tuple[Overrides, bool], ...] = (
 FORGET_BIAS: Overrides = {"memory": "lstm", "longest_time": None}
 """The LSTM of the study forget-bias, whose forget gates begin with a bias of 1, as in most
 libraries; all else as by default."""
+GATED_VARIANTS: dict[str, Overrides] = {
+    "learned torso": {"writer": "learned"},
+    "256 units": {"hidden_size": 256},
+    "2 copies": {"envs": 2},
+    "last action and reward": {"read_last_step": True},
+    "GRU": {"memory": "gru"},
+}
+"""What one agent of the study gated-variants has instead of the LSTM's defaults, by its name."""
 LEARNED_WRITER: Overrides = {"memory": "chain", "writer": "learned", "writer_rate": 0.1}
 """The chain of the study learned-writer; all else as by default."""
 
