@@ -1,9 +1,7 @@
 """Tables of the studies of agents: how many learn, from which difficulty on, and after how long."""
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from scipy.special import stdtrit
@@ -19,6 +17,7 @@ from longpass.agents import (
     StudyPlan,
     StudyRun,
     find_returns,
+    group_runs,
     has_defaults,
 )
 from longpass.claims import LEARNS, learns
@@ -26,7 +25,6 @@ from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import LEARNED, ONSET_SERIES, PAPER_FORM, SERIES
 from longpass.records import Line, Records
 
-Place = TypeVar("Place")
 RESULTS = Path(__file__).parent.parent / "results"
 AGENTS = RESULTS / "agents"
 TRIALS = RESULTS / "agents-search"
@@ -36,7 +34,7 @@ SEARCH = StudyPlan("search", runs=12, steps=4e6, optimiser_steps=2000, enough_st
 
 def returns_table() -> str:
     """Agents of the paper's figures 5 and 6, by world, memory and block_every."""
-    cells = _group_runs(rl.find_place)
+    cells = group_runs(_find_runs(), rl.find_place)
     rows = ["| world | memory | `block_every` | agents | learn | return | million steps |"]
     rows.append("|---|---|---:|---:|---:|---|---|")
     for task, row in RETURNS.items():
@@ -50,7 +48,7 @@ def returns_table() -> str:
 
 def onset_table() -> str:
     """How many agents learn, by world, memory and difficulty."""
-    cells = _group_runs(lstm_onset.find_place)
+    cells = group_runs(_find_runs(), lstm_onset.find_place)
     tables = []
     for task, panel in ONSET.items():
         values = sorted(panel.values)
@@ -80,7 +78,7 @@ def gated_variants_table() -> str:
         name = next(variants, None)
         return None if name is None else (run.env, name)
 
-    cells = _group_runs(find_place)
+    cells = group_runs(_find_runs(), find_place)
     rows = ["| world | LSTM | agents | learn | return | million steps |"]
     rows.append("|---|---|---:|---:|---|---|")
     for task, panel in ONSET.items():
@@ -99,7 +97,7 @@ def paper_form_table() -> str:
             return None
         return run.env, getattr(run.params, panel.param)
 
-    cells = _group_runs(find_place)
+    cells = group_runs(_find_runs(), find_place)
     rows = ["| world | difficulty | agents | learn | return | million steps |"]
     rows.append("|---|---|---:|---:|---|---|")
     for (task, value), runs in sorted(cells.items()):
@@ -261,16 +259,6 @@ def _return_within(line: Line, axis: str, budget: float) -> float:
         if spent <= budget and value is not None
     ]
     return within[-1] if within else -np.inf
-
-
-def _group_runs(find_place: Callable[[RunSettings], Place | None]) -> dict[Place, list[Returns]]:
-    """Agents by their place in a figure or table."""
-    cells: dict[Place, list[Returns]] = {}
-    for run in _find_runs():
-        place = find_place(run.settings)
-        if place is not None:
-            cells.setdefault(place, []).append(run)
-    return cells
 
 
 @functools.cache

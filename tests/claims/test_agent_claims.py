@@ -41,7 +41,9 @@ def make_runs(name, runs):
     return StudyPlan(name, runs=runs).make_runs()
 
 
-def write_studies(folder, learns=as_the_paper_says, runs=4, change=lambda run: run):
+def write_studies(
+    folder, learns=as_the_paper_says, runs=4, change=lambda run: run, edit=lambda line: line
+):
     """Made-up records of all agents of the figures."""
     for name in ("returns", "onset", "forget-bias", "paper-form"):
         lines = []
@@ -58,7 +60,7 @@ def write_studies(folder, learns=as_the_paper_says, runs=4, change=lambda run: r
             line = {"event": "result", **one.to_json(), "curve": curve, "solved": False}
             line |= {"name": one.name, "seconds": 1.0, "return_500": end, "return_max": best}
             line |= {"diverged": None, "settings": change(one.run).to_json()}
-            lines.append(line)
+            lines.append(edit(line))
         (folder / name).mkdir(parents=True, exist_ok=True)
         write_json(folder / name / STUDY, {"name": name})
         Records(folder / name / RECORDS).append(lines)
@@ -92,11 +94,28 @@ def test_claims_fail_where_agents_are_the_opposite(tmp_path):
     assert verdicts(findings) == dict.fromkeys(IDS, "fails")
 
 
-def test_three_agents_in_each_panel_are_enough_and_two_in_all_are_not(tmp_path):
+def test_three_agents_in_each_panel_are_enough_where_panels_are_joined(tmp_path):
     three = verdicts(evaluate_agents(write_studies(tmp_path / "3", runs=3)))
-    assert three == dict.fromkeys(IDS, "holds") | {"paper-form": "too few"}
+    few = dict.fromkeys(["sequence-recall-order", "paper-form"], "too few")
+    assert three == dict.fromkeys(IDS, "holds") | few
     one = verdicts(evaluate_agents(write_studies(tmp_path / "1", runs=1)))
     assert set(one.values()) == {"too few"}
+
+
+@pytest.mark.parametrize(("memory", "block_every"), [("lstm", 300), ("parallel", 20)])
+def test_an_order_holds_if_every_comparison_does(tmp_path, memory, block_every):
+    def learns(run):
+        one = run.agent.network.memory, run.agent.learner.block_every
+        return as_the_paper_says(run) or one == (memory, block_every)
+
+    def measure(name, learns):
+        findings = evaluate_agents(write_studies(tmp_path / name, learns, runs=6))
+        return next(one for one in findings if one.claim.id == "sequence-recall-order")
+
+    assert measure("all", as_the_paper_says).verdict == "holds"
+    finding = measure("all but one", learns)
+    assert (finding.verdict, finding.weakest.value) == ("too few", 0.5)
+    assert finding.n == 3 * 2 * 6  # every agent once
 
 
 def test_lstms_are_judged_by_their_longest_gradients(tmp_path):
@@ -109,6 +128,21 @@ def test_lstms_are_judged_by_their_longest_gradients(tmp_path):
         assert (by_id[name].verdict, by_id[name].weakest.value) == ("too few", 0.0)
     for name in ("cued-catch-no-lstm", "t-maze-no-lstm"):
         assert (by_id[name].verdict, by_id[name].weakest.value) == ("fails", 0.0)
+
+
+@pytest.mark.parametrize("episodes", [True, False])
+def test_agents_that_diverged_learn_nothing(tmp_path, episodes):
+    """However much they had earned, and also if none of their episodes had ended."""
+
+    def diverge(line):
+        curve = line["curve"] if episodes else {name: [] for name in line["curve"]}
+        return line | {"diverged": 7, "curve": curve}
+
+    folder = write_studies(tmp_path, lambda run: True, runs=5, edit=diverge)
+    by_id = {finding.claim.id: finding for finding in evaluate_agents(folder)}
+    assert (by_id["cued-catch-chain"].n, by_id["cued-catch-chain"].verdict) == (20, "fails")
+    assert by_id["t-maze-no-lstm"].verdict == "holds"
+    assert by_id["sequence-recall-order"].weakest.value == 0.5  # all are alike
 
 
 @pytest.mark.parametrize("learner", [{"rollout": 150}, {"epochs": 2}])

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longpass._intervals import difference_interval, proportion_interval
+from longpass._intervals import difference_interval, proportion_interval, superiority_interval
 from longpass.claims import (
     Estimate,
     compare_proportions,
     compare_quantiles,
     correlate_ranks,
+    estimate_superiority,
     superiority,
 )
 from tests.helpers import given
@@ -49,6 +50,17 @@ def test_superiority_is_mann_and_whitneys_u():
     pairs = [(RNG.integers(0, 6, 13) / 5, RNG.integers(0, 6, 9) / 5) for _ in range(3)]
     expected = [stats.mannwhitneyu(a, b).statistic / (len(a) * len(b)) for a, b in pairs]
     assert superiority(pairs).value == pytest.approx(np.mean(expected))
+
+
+def test_superiority_of_few_runs_has_an_interval_with_a_width():
+    estimate = estimate_superiority(np.arange(5.0) + 5, np.arange(5.0))
+    assert estimate.value == 1.0
+    low, high = given(estimate.interval)
+    assert 0.5 < low < 0.7
+    assert high == 1.0
+    low, high = superiority_interval(0.3, 5, 7)
+    assert superiority_interval(0.7, 5, 7) == pytest.approx((1 - high, 1 - low))
+    assert superiority_interval(0.3, 7, 5) == pytest.approx((low, high))
 
 
 def test_rank_correlation_is_spearmans():
@@ -94,6 +106,16 @@ def draw_superiority(rng: np.random.Generator) -> tuple[Estimate, float]:
     return superiority([pair]), float(stats.norm.cdf(1 / np.sqrt(2)))
 
 
+def draw_few(rng: np.random.Generator) -> tuple[Estimate, float]:
+    return estimate_superiority(rng.normal(1, 1, 5), rng.normal(0, 1, 5)), float(
+        stats.norm.cdf(1 / np.sqrt(2))
+    )
+
+
+def draw_few_without_difference(rng: np.random.Generator) -> tuple[Estimate, float]:
+    return estimate_superiority(rng.normal(0, 1, 5), rng.normal(0, 1, 5)), 0.5
+
+
 def draw_ranks(rng: np.random.Generator) -> tuple[Estimate, float]:
     """Normal numbers with correlation 0.5, and the true correlation of their ranks."""
     pairs = rng.multivariate_normal((0, 0), ((1, 0.5), (0.5, 1)), 30)
@@ -101,7 +123,10 @@ def draw_ranks(rng: np.random.Generator) -> tuple[Estimate, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", [draw_quantiles, draw_superiority, draw_ranks])
+@pytest.mark.parametrize(
+    "draw",
+    [draw_quantiles, draw_superiority, draw_few, draw_few_without_difference, draw_ranks],
+)
 def test_about_95_of_100_intervals_include_the_truth(draw):
     rng = np.random.default_rng(0)
     covered = []

@@ -269,6 +269,18 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
     assert (corners.min(), corners.max()) == pytest.approx((low, high))
 
 
+def test_a_dot_marks_where_a_solved_run_ended(tmp_path):
+    from matplotlib.figure import Figure
+
+    records_of(tmp_path / "run", seed=0, ends=(30.0, 40.0))
+    (run,) = find_returns(tmp_path)
+    solved = dataclasses.replace(run, solved=True)
+    axis = Figure().subplots()
+    _returns.draw_runs(axis, [run, solved], 2 * run.end, "chain", False, 1e3, color="k")
+    (dot,) = [line for line in axis.lines if line.get_marker() == "."]
+    assert dot.get_xydata() == pytest.approx(np.array([[run.end / 1e3, run.score]]), abs=0.5)
+
+
 def test_figures_without_records_say_so(tmp_path, capsys):
     for name in ("rl", "lstm-onset"):
         code, _, err = run(capsys, "figure", name, "--records", tmp_path, "--out", tmp_path)

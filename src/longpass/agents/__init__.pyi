@@ -55,6 +55,7 @@ from ._returns import TOP as TOP
 from ._returns import Axis as Axis
 from ._returns import Returns as Returns
 from ._returns import find_returns as find_returns
+from ._returns import group_runs as group_runs
 from ._returns import has_defaults as has_defaults
 from ._returns import identify_run as identify_run
 from ._returns import keep_longest as keep_longest

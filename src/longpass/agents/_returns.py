@@ -8,8 +8,9 @@ stands. Nothing here imports JAX before records are read.
 
 import dataclasses
 import functools
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -23,6 +24,7 @@ from longpass.records import RECORDS, SETTINGS, Line, Records
 
 Axis = Literal["episodes", "steps", "optimiser_steps"]
 """What curves are drawn over."""
+Place = TypeVar("Place")
 TOP = 3
 """A population's curve is the mean of this many of its best members."""
 
@@ -38,6 +40,8 @@ class Returns:
     """(Progress so far, mean return of the last 100 episodes) of its top members."""
     solved: bool = False
     """Whether it ended because it had solved its world."""
+    diverged: bool = False
+    """Whether it ended because a loss or a gradient was not finite."""
 
     @functools.cached_property
     def end(self) -> float:
@@ -46,7 +50,9 @@ class Returns:
 
     @property
     def score(self) -> float:
-        """The mean of the last returns of its top members."""
+        """The mean of the last returns of its top members; if it diverged, below all others."""
+        if self.diverged:
+            return -np.inf
         return float(np.mean([returns[-1] for _, returns in self.curves]))
 
     def sample(self, grid: Float[np.ndarray, " grid"]) -> Float[np.ndarray, " grid"]:
@@ -86,12 +92,12 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
         )
         for folder in sorted(populations | single)
     ]
-    runs += [
+    lines = [
         _read_line(line, axis)
         for path in sorted(records.rglob(STUDY))
         for line in Records(path.parent / RECORDS).read_events("result", RESULT_NEEDS)
     ]
-    return keep_longest([one for one in runs if one is not None])
+    return keep_longest([one for one in runs if one is not None] + lines)
 
 
 def keep_longest(runs: list[Returns]) -> list[Returns]:
@@ -109,6 +115,26 @@ def keep_longest(runs: list[Returns]) -> list[Returns]:
         if key not in found or found[key].end < one.end:
             found[key] = one
     return list(found.values())
+
+
+def group_runs(
+    runs: Iterable[Returns], find_place: Callable[[RunSettings], Place | None]
+) -> dict[Place, list[Returns]]:
+    """Group runs by their place in a figure or table.
+
+    **Arguments:**
+
+    - `runs`: the returns of runs.
+    - `find_place`: the place of a run with these settings; None if it has none.
+
+    **Returns:** the runs of each place that has some.
+    """
+    groups: dict[Place, list[Returns]] = {}
+    for run in runs:
+        place = find_place(run.settings)
+        if place is not None:
+            groups.setdefault(place, []).append(run)
+    return groups
 
 
 def has_defaults(
@@ -175,13 +201,13 @@ def _identify_agent(agent: AgentSettings) -> str:
     return str(to_json(replace_settings(agent, {"updates_per_call": 1, "extra_pools": 0})))
 
 
-def _read_line(line: Line, axis: Axis) -> Returns | None:
-    """The agent of a line of a study; None if none of its episodes ended."""
+def _read_line(line: Line, axis: Axis) -> Returns:
+    """The agent of a line of a study. If none of its episodes ended, its curve is one NaN."""
     progress, returns = (np.array(line["curve"][name], float) for name in (axis, "return_100"))
     if not len(progress):
-        return None
-    run = RunSettings.from_json(line["settings"])
-    return Returns(run, 1, ((progress, returns),), line["solved"])
+        progress, returns = np.zeros(1), np.full(1, np.nan)
+    run, diverged = RunSettings.from_json(line["settings"]), line["diverged"] is not None
+    return Returns(run, 1, ((progress, returns),), line["solved"], diverged)
 
 
 def _read_members(members: list[Path], axis: Axis) -> Returns | None:

@@ -17,4 +17,5 @@ from ._statistics import compare_proportions as compare_proportions
 from ._statistics import compare_quantiles as compare_quantiles
 from ._statistics import correlate_ranks as correlate_ranks
 from ._statistics import estimate_proportion as estimate_proportion
+from ._statistics import estimate_superiority as estimate_superiority
 from ._statistics import superiority as superiority

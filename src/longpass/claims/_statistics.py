@@ -1,7 +1,8 @@
 """The statistics of the claims, each with a 95 % interval.
 
-Those of runs are bootstrapped: runs are drawn with replacement within each group, and the interval
-is that of the percentiles. A statistic sees many draws at once: the first axis of its arrays.
+Those of many runs are bootstrapped: runs are drawn with replacement within each group, and the
+interval is that of the percentiles. A statistic sees many draws at once: the first axis of its
+arrays. Those of few agents have intervals in closed form.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float
 
-from longpass._intervals import difference_interval, proportion_interval
+from longpass._intervals import difference_interval, proportion_interval, superiority_interval
 
 TOP = 0.9
 """The best tenth of runs is above this quantile."""
@@ -63,6 +64,19 @@ def superiority(pairs: Sequence[tuple[Scores, Scores]]) -> Estimate:
         return np.mean([_above(*pair) for pair in zip(groups[::2], groups[1::2], strict=True)], 0)
 
     return _bootstrap(mean, [scores for pair in pairs for scores in pair])
+
+
+def estimate_superiority(first: Scores, second: Scores) -> Estimate:
+    """How probably a random run of the first kind is above one of the second, from few runs.
+
+    **Arguments:**
+
+    - `first`, `second`: scores, at least one of each.
+
+    **Returns:** the probability, where a tie counts half, with Newcombe's interval.
+    """
+    (value,) = _above(first[None], second[None])
+    return Estimate(float(value), superiority_interval(float(value), len(first), len(second)))
 
 
 def correlate_ranks(groups: Sequence[Float[np.ndarray, "_ 2"]]) -> Estimate:

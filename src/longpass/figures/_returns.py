@@ -20,6 +20,11 @@ AXES: dict[Axis, tuple[str, float]] = {
     "optimiser_steps": ("steps of the optimiser, thousands", 1e3),
 }
 """The label of each axis, and how much one unit of it is."""
+SOLVED = (
+    "A dot marks where an agent ended because it had solved its world. From there on its last "
+    "return is drawn."
+)
+"""What the figures say of agents that ended early."""
 _GRID = 240  # points along a panel
 _SMOOTH = 4.0  # points: the deviation of the smoothing, which is cosmetic
 
@@ -51,7 +56,8 @@ def draw_runs(
 ) -> None:
     """Draw each run as a thin line, and their mean with its 95 % interval as far as all reach.
 
-    The interval is Student's t over runs.
+    A dot marks where a run ended because it had solved its world. From there on its last return
+    stands, in its line and in the mean. The interval is Student's t over runs.
 
     **Arguments:**
 
@@ -68,6 +74,10 @@ def draw_runs(
     for one in curves if len(curves) > 1 else ():
         thin: dict[str, Any] = style | {"linewidth": 0.6, "alpha": 0.4}
         axis.plot(grid / unit, one, **thin)
+    for run, one in zip(runs, curves, strict=True):
+        if run.solved and run.end < end:
+            height = np.interp(run.end, grid, one)
+            axis.plot(run.end / unit, height, ".", color=style["color"], markersize=3.5)
     mean = curves.mean(axis=0)  # NaN where one of them has no record
     axis.plot(grid / unit, mean, label=label, **style)
     if len(curves) > 1:
@@ -101,5 +111,6 @@ def set_limits(axis: Axes, runs: list[Returns]) -> None:
     """
     earned = np.concatenate([returns for run in runs for _, returns in run.curves])
     best = [run.settings.max_return() for run in runs]
-    low, high = float(earned.min()), max(earned.max(), *(one for one in best if one is not None))
+    low = float(np.nanmin(earned))
+    high = max(np.nanmax(earned), *(one for one in best if one is not None))
     axis.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))

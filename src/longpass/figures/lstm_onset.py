@@ -22,12 +22,14 @@ from longpass.agents import (
     Returns,
     RunSettings,
     find_returns,
+    group_runs,
     has_defaults,
 )
 from longpass.figures import _style
 from longpass.figures._returns import (
     AXES,
     RECORDS,
+    SOLVED,
     count_runs,
     draw_max_return,
     draw_runs,
@@ -45,7 +47,7 @@ def draw(
 ) -> list[Path]:
     """Draw lstm-onset from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find_returns(records, over))
+    cells = group_runs(find_returns(records, over), find_place)
     if not cells:
         raise ValueError(
             f"there are no records of agents with block_every {ONSET_BLOCK_EVERY} and the defaults "
@@ -60,16 +62,8 @@ def draw(
         for row, series in zip(axes, rows, strict=True):
             for axis, task in zip(row, tasks, strict=True):
                 _panel(axis, task, series, cells, over)
+        figure.supxlabel(SOLVED, fontsize=7)
         return _style.save(figure, out, f"lstm-onset{name_axis(over)}{suffix}")
-
-
-def _cells(found: list[Returns]) -> Cells:
-    cells: Cells = {}
-    for run in found:
-        place = find_place(run.settings)
-        if place is not None:
-            cells.setdefault(place, []).append(run)
-    return cells
 
 
 def find_place(run: RunSettings) -> tuple[str, str, int] | None:

@@ -17,12 +17,14 @@ from longpass.agents import (
     Returns,
     RunSettings,
     find_returns,
+    group_runs,
     has_defaults,
 )
 from longpass.figures import _style
 from longpass.figures._returns import (
     AXES,
     RECORDS,
+    SOLVED,
     count_runs,
     draw_max_return,
     draw_runs,
@@ -46,7 +48,7 @@ def draw(
 ) -> list[Path]:
     """Draw rl (or rl-raw) from the records in a folder, by default those that the project keeps."""
     records = records or RECORDS
-    cells = _cells(find_returns(records, over))
+    cells = group_runs(find_returns(records, over), find_place)
     if not cells:
         raise ValueError(
             f"there are no records of agents with the defaults of their memory in {records}: make "
@@ -78,19 +80,9 @@ def draw(
         }
         handles = {one.label: drawn[one.label] for one in SERIES.values() if one.label in drawn}
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
-        if any(key[2] == "chain" for key in cells):
-            figure.supxlabel(_FROZEN, fontsize=7)
+        notes = [_FROZEN] if any(key[2] == "chain" for key in cells) else []
+        figure.supxlabel("\n".join([*notes, SOLVED]), fontsize=7)
         return _style.save(figure, out, f"rl{'-raw' if raw else ''}{name_axis(over)}{suffix}")
-
-
-def _cells(found: list[Returns]) -> dict[tuple[str, int, str], list[Returns]]:
-    """Runs by (world, block_every, series), of those that the paper has."""
-    cells: dict[tuple[str, int, str], list[Returns]] = {}
-    for run in found:
-        place = find_place(run.settings)
-        if place is not None:
-            cells.setdefault(place, []).append(run)
-    return cells
 
 
 def find_place(run: RunSettings) -> tuple[str, int, str] | None:
