@@ -16,6 +16,7 @@ from longpass.streams import StreamSettings, SweepPlan
 from tables_agents import (
     agents_search_table,
     effort_table,
+    gated_variants_table,
     onset_table,
     paper_form_table,
     paper_search_table,
@@ -80,6 +81,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- variants -->": variants_table,
     },
     "results.md": {
+        "<!-- in short -->": summary_table,
         "<!-- claims of classification -->": claims_table,
         "<!-- claims of agents -->": agent_claims_table,
         "<!-- returns of agents -->": returns_table,
@@ -89,6 +91,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "<!-- search of the paper's form -->": paper_search_table,
         "<!-- writer rates -->": writer_rates_table,
         "<!-- paper form -->": paper_form_table,
+        "<!-- gated variants -->": gated_variants_table,
         "<!-- sb3 -->": sb3_table,
     },
 }

@@ -270,7 +270,7 @@ def _find_runs() -> list[Returns]:
 def _row(about: list[str], runs: list[Returns]) -> str:
     """A row of a table: how many agents there are, how many learn, what they earn and when."""
     counts = [str(len(runs)), str(sum(map(learns, runs)))]
-    return "| " + " | ".join([*about, *counts, _interval(runs), _when(runs)]) + " |"
+    return "| " + " | ".join([*about, *counts, _interval(runs), when(runs)]) + " |"
 
 
 def _learned(runs: list[Returns]) -> str:
@@ -279,10 +279,10 @@ def _learned(runs: list[Returns]) -> str:
         return ""
     count = sum(map(learns, runs))
     words = f"{count} of {len(runs)}"
-    return f"{words} ({_when(runs)})" if count else words
+    return f"{words} ({when(runs)})" if count else words
 
 
-def _when(runs: list[Returns]) -> str:
+def when(runs: list[Returns]) -> str:
     """When agents that learn first earned enough, in million steps; else how long all were."""
     times = [_first(run) / 1e6 for run in runs if learns(run)]
     return _range(times) if times else f"not within {_range([run.end / 1e6 for run in runs])}"
