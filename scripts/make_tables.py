@@ -48,6 +48,7 @@ from tables_settings import (
     pretrained_table,
     search_space_table,
 )
+from tables_summary import summary_table
 
 DOCS = Path(__file__).parent.parent / "docs"
 END = "<!-- end -->"
