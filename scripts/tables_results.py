@@ -47,6 +47,7 @@ SHORT = (
     "cued-catch-chain",
     "cued-catch-no-lstm",
     "t-maze-no-lstm",
+    "paper-form",
 )
 """The claims that the README shows."""
 
