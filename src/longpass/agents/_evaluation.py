@@ -22,6 +22,7 @@ MOST_STEPS = 100_000
 MOST_EPISODES = 10**6
 """The largest number of episodes that can be asked for."""
 _BATCH = 256  # episodes that are played side by side: memory does not grow with their number
+_GYM_SEEDS = 2**30  # seeds that an environment of Gymnasium may get; its copies get the next ones
 _RESAMPLED = 10**7  # numbers that the bootstrap holds at a time
 
 
@@ -55,8 +56,7 @@ def episode_scores(
     for number, played in enumerate(range(0, episodes, batch)):
         batch_key = jax.random.fold_in(key, number) if number else key
         if run.is_gymnasium:
-            seed = run.seed + played
-            scores.append(_gymnasium_scores(run, network, batch, seed, batch_key, greedy))
+            scores.append(_gymnasium_scores(run, network, batch, batch_key, greedy))
         else:
             env = run.load_environment()
             found = _scores(env, run.params, batch, greedy, network, batch_key)
@@ -191,12 +191,12 @@ def _gymnasium_scores(
     run: RunSettings,
     network: ActorCritic,
     episodes: int,
-    seed: int,
     key: PRNGKeyArray,
     greedy: bool,
 ) -> Float[np.ndarray, " episodes"]:
+    reset_key, key = jax.random.split(key)
     envs = GymCopies(run.env, run.params, episodes)
-    frames = envs.reset(seed)
+    frames = envs.reset(int(jax.random.randint(reset_key, (), 0, _GYM_SEEDS, jnp.int32)))
     memory, last_step = network.initial_state((episodes,)), no_last_step(network, episodes)
     starts, over = np.ones(episodes, bool), np.zeros(episodes, bool)
     scores = np.zeros(episodes, np.float32)
