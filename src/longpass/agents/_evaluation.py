@@ -72,7 +72,7 @@ def measure_returns(
     episodes: int,
     seed: int,
     on_progress: Callable[[str, int], None] = lambda *_: None,
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[str, float | None]]:
     """Returns of complete episodes, played greedily and with actions drawn as in training.
 
     **Arguments:**
@@ -83,8 +83,8 @@ def measure_returns(
     - `seed`: of the environments and the actions.
     - `on_progress`: called with the kind and the number of its episodes that were played.
 
-    **Returns:** for `greedy` and `sampled`: `mean`, its 95 % interval from `low` to `high`, and the
-    `worst` and `best` return.
+    **Returns:** for `greedy` and `sampled`: `mean`, its 95 % interval from `low` to `high` (None if
+    there is a single episode), and the `worst` and `best` return.
     """
     results = {}
     for kind in ("greedy", "sampled"):
@@ -93,7 +93,7 @@ def measure_returns(
         key = jax.random.key(seed)
         greedy = kind == "greedy"
         scores = episode_scores(run, network, episodes, key, greedy=greedy, on_progress=show)
-        low, high = bootstrap_interval(scores)
+        low, high = bootstrap_interval(scores) or (None, None)
         results[kind] = {"mean": float(scores.mean()), "low": low, "high": high}
         results[kind] |= {"worst": float(scores.min()), "best": float(scores.max())}
     return results
@@ -280,7 +280,7 @@ def rollout_policy(
 
 def bootstrap_interval(
     scores: Float[np.ndarray, " episodes"], seed: int = 0
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     """A 95 % bootstrap interval of the mean (percentile method).
 
     **Arguments:**
@@ -290,11 +290,13 @@ def bootstrap_interval(
 
     **Returns:**
 
-    The lower and the upper end.
+    The lower and the upper end; None for fewer than two episodes, which say nothing about it.
 
     >>> bootstrap_interval(np.ones(10))
     (1.0, 1.0)
     """
+    if len(scores) < 2:
+        return None
     if np.ptp(scores) == 0:
         return float(scores[0]), float(scores[0])
     result = scipy.stats.bootstrap(

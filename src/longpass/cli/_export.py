@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 
 from longpass._json import JsonObject
-from longpass.cli._evaluate import show_episodes
+from longpass.cli._evaluate import show_episodes, write_interval
 
 if TYPE_CHECKING:
     from longpass.agents import RunSettings
@@ -116,7 +116,8 @@ def _write_page(name: str, card: JsonObject) -> str:
     exported = card["exported"]
     defaults = f"longpass {card['version']}" if exported is None else f"commit {exported}"
     rows = [
-        f"| {kind} | {of['mean']:.3f} | {of['low']:.3f} to {of['high']:.3f} | {of['worst']:.3f} |"
+        f"| {kind} | {of['mean']:.3f} | {write_interval(of['low'], of['high'])} "
+        f"| {of['worst']:.3f} |"
         for kind, of in card["scores"].items()
     ]
     return "\n".join(
