@@ -221,6 +221,37 @@ def test_writers(writer):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("optimiser", ["adam", "rmsprop"])
+def test_a_step_of_the_optimiser_is_its_formula_of_the_clipped_gradient(optimiser):
+    """From m = v = 0, and with gradients so large that they are clipped."""
+    settings = dataclasses.replace(SETTINGS, slices=1, optimiser=optimiser)
+    network = small()
+    played = rollout(network)
+    rate, epsilon, most = 1e-2, 1e-6, 0.05
+    values = hyper(learning_rate=rate, epsilon=epsilon, clip_norm=most)
+
+    @quick_jit
+    def gradients(network):
+        parts = played.memory, played.transitions, played.next_inputs
+        return jax.grad(lambda net: _loss.slice_loss(settings, net, *parts, values), has_aux=True)(
+            network
+        )[0]
+
+    learn = quick_jit(functools.partial(_loss.learn, settings))
+    after, metrics = learn(_loss.init_weights(network, settings), played, values)
+    before, found, after = jax.device_get((network, gradients(network), after.network))
+    leaves = [np.asarray(leaf, float) for leaf in jax.tree.leaves(found)]
+    norm = np.sqrt(sum(np.sum(leaf**2) for leaf in leaves))
+    assert norm > 2 * most
+    assert float(metrics.gradient_norm) == pytest.approx(norm, rel=1e-4)
+    ends = zip(jax.tree.leaves(before), jax.tree.leaves(after), leaves, strict=True)
+    for begin, end, leaf in ends:
+        g = leaf * most / norm
+        scale = np.abs(g) + epsilon if optimiser == "adam" else np.sqrt(0.01 * g**2 + epsilon)
+        np.testing.assert_allclose(end, begin - rate * g / scale, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.slow
 def test_a_writer_rate_of_0_is_a_frozen_writer_and_1_is_the_rate_of_the_others():
     settings = dataclasses.replace(SETTINGS, slices=1)
     learn = quick_jit(functools.partial(_loss.learn, settings))

@@ -209,8 +209,9 @@ class HyperParams:
     discount: Annotated[float, Bounds(least=0.0, most=1.0)] = 0.99
     """Discount of rewards per step."""
     epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
-    """Added by the optimiser to the root mean square of the gradient. With a larger one, updates
-    are small where gradients are (IMPALA: 0.1)."""
+    """adam: added to the root mean square of the gradient; rmsprop: added to the mean square,
+    inside the root, as in IMPALA. With a larger one, updates are small where gradients are (IMPALA:
+    0.1)."""
     clip_norm: Annotated[float, Bounds(above=0.0)] = 1.0
     """Gradients are scaled down to this global norm."""
     baseline_cost: Annotated[float, Bounds(least=0.0)] = 0.5
