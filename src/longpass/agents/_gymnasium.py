@@ -20,9 +20,10 @@ from longpass.agents._networks import NetworkBuilder, init_embedding, to_inputs
 from longpass.agents._rollouts import (
     SAMPLES,
     Actors,
+    Outcome,
     Rollout,
-    Transition,
     choose,
+    finish_step,
     fresh_actors,
     value_after,
 )
@@ -124,34 +125,21 @@ class GymnasiumImpala:
             xs = _embed(network, actors.observation, actors.last_step)
             memory, action, log_prob = _choose(network, actors.memory, xs, actors.start, at)
             step = self._envs.step(np.asarray(action))
-            terminated, truncated = step.terminated, step.truncated
             reward = jnp.asarray(step.reward)
             last_value = jnp.zeros(len(reward), log_prob.dtype)
-            if truncated.any():
+            if step.truncated.any():
                 last_value = _value_after(network, memory, step.last_frames, action, reward)
-            score, ended = actors.score + reward, jnp.asarray(terminated | truncated)
-            transitions.append(
-                Transition(
-                    inputs=to_inputs(network, actors.observation, actors.last_step, xs),
-                    start=actors.start,
-                    action=action,
-                    log_prob=log_prob,
-                    reward=reward,
-                    terminated=jnp.asarray(terminated),
-                    truncated=jnp.asarray(truncated),
-                    last_value=jnp.where(truncated, last_value, 0.0),
-                    score=jnp.where(ended & actors.complete, score, jnp.nan),
-                )
-            )
-            actors = Actors(
+            outcome = Outcome(
                 env_state=(),
                 observation=jnp.asarray(step.frames),
-                start=ended,
-                memory=memory,
-                score=jnp.where(ended, 0.0, score),
-                last_step=network.encode_last_step(action, reward, ended),
-                complete=actors.complete | ended,
+                reward=reward,
+                terminated=jnp.asarray(step.terminated),
+                truncated=jnp.asarray(step.truncated),
+                last_value=last_value,
             )
+            chosen = memory, action, log_prob
+            actors, transition = finish_step(network, actors, xs, chosen, outcome)
+            transitions.append(transition)
         rollout = Rollout(
             memory=begin,
             transitions=jax.tree.map(lambda *leaves: jnp.stack(leaves), *transitions),
