@@ -295,10 +295,20 @@ def test_bad_input_is_named_before_any_work(tmp_path, capsys, args, code, messag
 
 
 def test_what_is_no_run_is_refused(tmp_path, capsys):
-    for command in (("evaluate", tmp_path), ("figure", "learning", tmp_path)):
+    for name, command in (
+        ("AGENT", ("evaluate", tmp_path)),
+        ("RUN", ("export", tmp_path)),
+        ("RUN", ("figure", "learning", tmp_path)),
+        ("policy", ("film", "t-maze", "--policy", tmp_path)),
+        ("out", ("train", "--resume", "--out", tmp_path)),
+    ):
         code, _, err = run(capsys, *command)
         assert code == 1
-        assert "it must be the folder of a run" in err
+        assert f"{name} is '{tmp_path}': it must be the folder of a run" in err
+    (tmp_path / "settings.json").write_text('{"kind": "stream"}')
+    code, _, err = run(capsys, "train", "--resume", "--out", tmp_path)
+    assert code == 1
+    assert f"out is '{tmp_path}': it must be a run of an agent, not of 'stream'" in err
     code, _, err = run(capsys, "figure", "learning")
     assert code == 1
     assert "no runs named" in err

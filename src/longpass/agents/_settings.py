@@ -304,12 +304,13 @@ def holds_agent(folder: Path) -> bool:
     return path.is_file() and read_json(path, "the settings of a run").get("kind") == KIND
 
 
-def load_settings(folder: Path) -> RunSettings:
+def load_settings(folder: Path, name: str = "RUN") -> RunSettings:
     """The settings of the run in a folder. ValueError if there is none.
 
     **Arguments:**
 
     - `folder`: of a run, or of a member of a population.
+    - `name`: what the user calls the folder, for messages.
 
     **Returns:**
 
@@ -318,12 +319,14 @@ def load_settings(folder: Path) -> RunSettings:
     path = Path(folder) / SETTINGS
     if not path.is_file():
         raise ValueError(
-            f"RUN is {str(folder)!r}: it must be the folder of a run, with {SETTINGS} in it"
+            f"{name} is {str(folder)!r}: it must be the folder of a run, with {SETTINGS} in it"
         )
     values = read_json(path, "the settings of a run")
     kind = values.pop("kind", None)
     if kind != KIND:
-        raise ValueError(f"RUN is {str(folder)!r}: it must be a run of an agent, not of {kind!r}")
+        raise ValueError(
+            f"{name} is {str(folder)!r}: it must be a run of an agent, not of {kind!r}"
+        )
     try:
         return RunSettings.from_json(values)
     except (ValueError, TypeError) as error:

@@ -42,7 +42,7 @@ class Evaluate:
 
         episodes = _checks.int_within("episodes", self.episodes, 1, MOST_EPISODES)
         _checks.seed("seed", self.seed)
-        settings, network, warning = load_policy(self.agent)
+        settings, network, warning = load_policy(self.agent, "AGENT")
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
         with show_episodes(console, episodes) as show:
