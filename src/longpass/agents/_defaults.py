@@ -247,6 +247,7 @@ def default_words(name: str) -> str:
     """
     general = _find_value(AgentSettings(), name)
     agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
+    agents["delayed-cue and worlds of your own"] = WORLD_DEFAULTS
     cases: dict[object, list[str]] = {}
     for task, agent in agents.items():
         value = _find_value(agent, name)
