@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 from pathlib import Path
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import jax
 import pytest
 
 import longpass.agents
+from longpass._options import Options
 from longpass.agents import (
     PRETRAINED,
     SavedAgent,
@@ -25,7 +27,7 @@ from longpass.agents import (
 )
 from longpass.cli import _parse
 from longpass.cli._export import _write_command
-from longpass.envs import CuedCatchParams
+from longpass.envs import CuedCatchParams, TMazeParams
 from tests.helpers import run, run_longpass
 
 RUN = resolve_settings(
@@ -95,21 +97,45 @@ def test_arrays_that_do_not_fit_their_settings_are_refused(agent, tmp_path):
         load_agent(tmp_path / "a.safetensors")
 
 
+OPTIONS = Options.of({"hidden_size": 8, "form": "as is", "gain": "2"})
+
+
 @pytest.mark.parametrize(
-    ("params", "overrides"),
+    ("env", "params", "overrides"),
     [
-        (None, {}),
-        (CuedCatchParams(num_trials=5, reward_free_trials=2), {"block_every": 100}),
-        (None, {"memory": "lstm", "longest_time": None, "learning_rate": 2e-4}),
-        (None, {"num_pools": 3, "normalise": None, "writer": "learned"}),
+        ("cued-catch", None, {}),
+        (
+            "cued-catch",
+            CuedCatchParams(num_trials=5, reward_free_trials=2),
+            {"block_every": 100},
+        ),
+        (
+            "cued-catch",
+            None,
+            {"memory": "lstm", "longest_time": None, "learning_rate": 2e-4},
+        ),
+        ("cued-catch", None, {"num_pools": 3, "normalise": None, "writer": "learned"}),
+        ("sequence-recall", None, {"lambda_": 0.9, "read_last_step": True}),
+        ("t-maze", TMazeParams(truncate_at_timeout=True, timeout_frames=-1), {}),
+        ("cued-catch", None, {"memory": "memax:LRU", "memory_options": OPTIONS}),
+        ("minigrid:MiniGrid-MemoryS7-v0", {"size": 9, "render_mode": None}, {"envs": 2}),
+        # As many as by default, but not with these settings.
+        ("CartPole-v1", {}, {"rollout": 300, "slices": 3}),
+        ("t-maze", None, {"extra_pools": 3, "num_pools": 9}),
     ],
 )
-def test_the_command_on_a_card_asks_for_the_same_run(params, overrides):
-    run = resolve_settings("cued-catch", params, overrides, seed=4)
-    words = _write_command(run, 1000).split()
-    assert words[:3] == ["longpass", "train", "cued-catch"]
+def test_the_command_on_a_card_asks_for_the_same_run(env, params, overrides):
+    run = resolve_settings(env, params, overrides, seed=4)
+    words = shlex.split(_write_command(run, 1000))
+    assert words[:2] == ["longpass", "train"]
     assert _parse(words[1:]).settings() == run
     assert set(overrides) <= set(changed_settings(run))
+
+
+def test_the_command_on_a_card_has_only_what_is_no_default():
+    run = resolve_settings("t-maze", None, {"rollout": 100, "block_every": 50}, seed=4)
+    flags = "--memory chain --rollout 100 --block-every 50 --seed 4 --steps 1000"
+    assert _write_command(run, 1000) == f"longpass train t-maze {flags}"
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are():

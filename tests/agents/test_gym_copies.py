@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import gymnasium
+import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from longpass.agents import GymCopies
+from longpass.agents import GymCopies, make_trainer, resolve_settings
 from tests.helpers import run
 
 NAME = "longpass-tests/Made-v0"
@@ -116,6 +117,33 @@ def test_what_an_environment_raises_is_named(options, message):
 
     with pytest.raises(ValueError, match=f"gym is '{NAME}': {message}"):
         play()
+
+
+@pytest.mark.parametrize(
+    ("embedding", "stagger", "kept"),
+    [
+        ("plain", 600, [600]),
+        ("sparse", 600, range(3, 601, 3)),
+        ("sparse", 256, range(1, 257)),
+        ("centred", 257, range(2, 257, 2)),
+    ],
+)
+def test_random_play_keeps_a_sample_of_its_frames(
+    monkeypatch, unchecked_types, embedding, stagger, kept
+):
+    """At 256 steps at most, whatever their number; without a use for a sample only the last."""
+    small = {"memory": "gru", "hidden_size": 4, "envs": 2}
+    chosen = {"embedding": embedding, "stagger": stagger}
+    run = resolve_settings("CartPole-v1", overrides=small | chosen, seed=5)
+    trainer, given = make_trainer(run), []
+    monkeypatch.setattr(trainer, "_init", lambda *parts: given.append(parts[1:]))
+    trainer.start(jax.random.key(0))
+    copies, rng = GymCopies("CartPole-v1", {}, 2), np.random.default_rng(5)
+    played = [copies.reset(5)]
+    played += [copies.step(rng.integers(0, 2, 2)).frames for _ in range(stagger)]
+    ((sample, frames),) = given
+    np.testing.assert_array_equal(sample, np.concatenate([played[time] for time in kept]))
+    np.testing.assert_array_equal(frames, played[-1])
 
 
 @pytest.mark.slow

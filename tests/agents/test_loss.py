@@ -20,7 +20,7 @@ from longpass.agents import (
     _loss,
 )
 from longpass.agents._networks import init_embedding, to_inputs
-from longpass.agents._rollouts import act
+from longpass.agents._rollouts import act, value_of
 from longpass.memory import AbstractMemory
 from longpass.networks import ActorCritic
 from tests.agents.probes import RECALL, Clock, Probe, ProbeParams
@@ -162,6 +162,86 @@ def rollout(network):
     return Rollout(memory=memory, transitions=transitions, next_inputs=after)
 
 
+def plain_vtrace(rows, discount, lambda_, clip_rho, clip_c):
+    """(Targets, advantages) of one copy: V-trace as a sum over later steps, up to the next cut.
+
+    `rows` is (value, next value, reward, terminated, cut, ratio) per step.
+    """
+    values = [value for value, *_ in rows]
+    targets, advantages = list(values), []
+    for first in range(len(rows)):
+        weight = 1.0
+        for value, after, reward, terminated, cut, ratio in rows[first:]:
+            gamma = discount * (not terminated)
+            targets[first] += weight * min(ratio, clip_rho) * (reward + gamma * after - value)
+            weight *= gamma * lambda_ * min(ratio, clip_c) * (not cut)
+    for time, (value, after, reward, terminated, cut, ratio) in enumerate(rows):
+        if not cut:
+            after = (1 - lambda_) * after + lambda_ * targets[time + 1]
+        gamma = discount * (not terminated)
+        advantages.append(min(ratio, clip_rho) * (reward + gamma * after - value))
+    return targets, advantages
+
+
+@pytest.mark.slow
+def test_the_loss_is_its_formula():
+    """In plain NumPy, with every setting that the loss has, and episodes that were truncated."""
+    horizon, lambda_, clip_rho, clip_c = 5, 0.8, 0.9, 0.7
+    settings = LearnerSettings(
+        envs=4, rollout=12, slices=1, block_every=2, horizon=horizon, lambda_=lambda_,
+        clip_rho=clip_rho, clip_c=clip_c,
+    )  # fmt: skip
+    discount, scale, baseline_cost, entropy_cost = 0.9, 2.5, 0.3, 0.07
+    values = hyper(
+        discount=discount, reward_scale=scale, baseline_cost=baseline_cost,
+        entropy_cost=entropy_cost,
+    )  # fmt: skip
+    network, rng = small(), np.random.default_rng(1)
+    played = rollout(network)
+    # Ratios on both sides of the clips, and last values unlike those of the first frames after.
+    steps = played.transitions._replace(
+        log_prob=jnp.asarray(np.log(rng.uniform(0.1, 0.5, (12, 4))), jnp.float32),
+        last_value=jnp.where(played.transitions.truncated, 3.0, 0.0).astype(jnp.float32),
+    )
+
+    @quick_jit
+    def measure(network):
+        parts = played.memory, steps, played.next_inputs
+        (_, (_, metrics)), gradients = jax.value_and_grad(
+            lambda net: _loss.slice_loss(settings, net, *parts, values), has_aux=True
+        )(network)
+        xs = network.embed(*steps.inputs)
+        memory, ys = network.memory.unroll_batch(played.memory, xs, steps.start)
+        beyond = value_of(network, memory, network.embed(*played.next_inputs))
+        return metrics, gradients.value.bias, network.decide(ys), beyond
+
+    metrics, gradient, (logits, v), beyond = jax.device_get(measure(network))
+    probs = np.exp(logits.astype(float))
+    probs /= probs.sum(axis=-1, keepdims=True)
+    taken = np.take_along_axis(probs, np.asarray(steps.action)[..., None], axis=-1)[..., 0]
+    ratios = taken / np.exp(steps.log_prob)
+    for clip in (clip_rho, clip_c):
+        assert 0.1 < np.mean(ratios > clip) < 0.9
+    after = np.where(steps.truncated, steps.last_value, np.concatenate([v[1:], beyond[None]]))
+    cut = np.asarray(steps.truncated) | (np.arange(12) % horizon == horizon - 1)[:, None]
+    cut[-1] = True
+    columns = (v, after, scale * steps.reward, steps.terminated, cut, ratios)
+    assert np.sum(steps.truncated & ~steps.terminated) > 2
+    found = [
+        plain_vtrace(rows, discount, lambda_, clip_rho, clip_c)
+        for rows in np.stack([np.asarray(one, float) for one in columns], axis=-1).swapaxes(0, 1)
+    ]
+    targets, advantages = (np.transpose(one) for one in zip(*found, strict=True))
+    policy_loss = -np.mean(np.log(taken) * advantages)
+    baseline_loss = np.mean((targets - v) ** 2) / 2
+    entropy = -np.mean(np.sum(probs * np.log(probs), axis=-1))
+    loss = policy_loss + baseline_cost * baseline_loss - entropy_cost * entropy
+    expected = (loss, policy_loss, baseline_loss, entropy, ratios.mean())
+    np.testing.assert_allclose(metrics[:5], expected, rtol=1e-4)
+    # Targets are constants.
+    np.testing.assert_allclose(gradient, [baseline_cost * np.mean(v - targets)], rtol=1e-4)
+
+
 @pytest.mark.slow
 def test_block_every_changes_gradients_only():
     network = small()
@@ -218,6 +298,37 @@ def test_writers(writer):
             # After two steps the average has taken over about (1 + 2) of a thousandth.
             assert max(moved) == pytest.approx(3e-5, rel=0.15)
     assert np.isfinite(float(metrics.gradient_norm))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimiser", ["adam", "rmsprop"])
+def test_a_step_of_the_optimiser_is_its_formula_of_the_clipped_gradient(optimiser):
+    """From m = v = 0, and with gradients so large that they are clipped."""
+    settings = dataclasses.replace(SETTINGS, slices=1, optimiser=optimiser)
+    network = small()
+    played = rollout(network)
+    rate, epsilon, most = 1e-2, 1e-6, 0.05
+    values = hyper(learning_rate=rate, epsilon=epsilon, clip_norm=most)
+
+    @quick_jit
+    def gradients(network):
+        parts = played.memory, played.transitions, played.next_inputs
+        return jax.grad(lambda net: _loss.slice_loss(settings, net, *parts, values), has_aux=True)(
+            network
+        )[0]
+
+    learn = quick_jit(functools.partial(_loss.learn, settings))
+    after, metrics = learn(_loss.init_weights(network, settings), played, values)
+    before, found, after = jax.device_get((network, gradients(network), after.network))
+    leaves = [np.asarray(leaf, float) for leaf in jax.tree.leaves(found)]
+    norm = np.sqrt(sum(np.sum(leaf**2) for leaf in leaves))
+    assert norm > 2 * most
+    assert float(metrics.gradient_norm) == pytest.approx(norm, rel=1e-4)
+    ends = zip(jax.tree.leaves(before), jax.tree.leaves(after), leaves, strict=True)
+    for begin, end, leaf in ends:
+        g = leaf * most / norm
+        scale = np.abs(g) + epsilon if optimiser == "adam" else np.sqrt(0.01 * g**2 + epsilon)
+        np.testing.assert_allclose(end, begin - rate * g / scale, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.slow

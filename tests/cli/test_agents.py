@@ -25,7 +25,7 @@ from longpass.agents import (
 )
 from longpass.cli import _panel, main
 from longpass.records import Checkpoints
-from tests.helpers import SMALL, TASK, count_shapes, run
+from tests.helpers import SMALL, TASK, count_shapes, given, run
 
 # The commands share a run, and its program with tests/learners/test_runs.py.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -166,6 +166,23 @@ def test_evaluate(trained, capsys):
 
 
 @pytest.mark.slow
+def test_a_single_episode_has_no_interval(trained, tmp_path, capsys):
+    code, out, err = run(capsys, "evaluate", trained, "--episodes", 1)
+    assert code == 0, err
+    assert " to " not in out
+    file = tmp_path / "one.safetensors"
+    code, out, err = run(capsys, "export", trained, "-o", file, "--episodes", 1, "--json")
+    assert code == 0, err
+    for found in json.loads(out)["card"]["scores"].values():
+        assert found["low"] is found["high"] is None
+        assert found["worst"] == found["mean"] == found["best"]
+        assert (
+            f"| {found['mean']:.3f} |  | {found['worst']:.3f} |"
+            in (tmp_path / "one.md").read_text()
+        )
+
+
+@pytest.mark.slow
 def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
     files = [tmp_path / name for name in ("policy.gif", "scripted.gif")]
     for path, policy in zip(files, (trained, "scripted"), strict=True):
@@ -278,10 +295,20 @@ def test_bad_input_is_named_before_any_work(tmp_path, capsys, args, code, messag
 
 
 def test_what_is_no_run_is_refused(tmp_path, capsys):
-    for command in (("evaluate", tmp_path), ("figure", "learning", tmp_path)):
+    for name, command in (
+        ("AGENT", ("evaluate", tmp_path)),
+        ("RUN", ("export", tmp_path)),
+        ("RUN", ("figure", "learning", tmp_path)),
+        ("policy", ("film", "t-maze", "--policy", tmp_path)),
+        ("out", ("train", "--resume", "--out", tmp_path)),
+    ):
         code, _, err = run(capsys, *command)
         assert code == 1
-        assert "it must be the folder of a run" in err
+        assert f"{name} is '{tmp_path}': it must be the folder of a run" in err
+    (tmp_path / "settings.json").write_text('{"kind": "stream"}')
+    code, _, err = run(capsys, "train", "--resume", "--out", tmp_path)
+    assert code == 1
+    assert f"out is '{tmp_path}': it must be a run of an agent, not of 'stream'" in err
     code, _, err = run(capsys, "figure", "learning")
     assert code == 1
     assert "no runs named" in err
@@ -290,6 +317,7 @@ def test_what_is_no_run_is_refused(tmp_path, capsys):
 def test_the_interval_is_around_the_mean_and_narrows():
     rng = np.random.default_rng(0)
     few, many = rng.normal(size=20), rng.normal(size=2000)
-    widths = [np.diff(bootstrap_interval(scores))[0] for scores in (few, many)]
+    widths = [np.diff(given(bootstrap_interval(scores)))[0] for scores in (few, many)]
     assert widths[1] == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.1)
     assert widths[0] > 5 * widths[1]
+    assert bootstrap_interval(few[:1]) is None

@@ -22,6 +22,7 @@ from longpass.agents import (
     PopulationSettings,
     RoundResult,
     estimate_round,
+    find_members,
     find_returns,
     learning_curve,
     load_settings,
@@ -253,6 +254,31 @@ def test_a_populations_curve_is_the_mean_of_its_top_three(tmp_path):
             _returns.sample_curve(found, grid, smooth), [np.nan, 49.0, 49.0, np.nan]
         )
     assert _returns.count_runs([found]) == "1 population of 5"
+
+
+@pytest.mark.parametrize("left", ["nothing", "members", "a member without settings"])
+def test_a_population_that_has_just_begun_is_left_out_of_figures(tmp_path, capsys, left):
+    folder = tmp_path / "p"
+    for path in {"nothing": ["."], "members": ["members"]}.get(left, ["members/0"]):
+        (folder / path).mkdir(parents=True)
+    (folder / "population.json").write_text("{}")
+    records_of(tmp_path / "single")
+    assert [one.members for one in find_returns(tmp_path)] == [1]
+    code, _, err = run(capsys, "figure", "lineage", folder, "--out", tmp_path)
+    assert code == 1
+    assert "p': it has no members yet" in err
+
+
+def test_members_are_folders_with_settings_in_the_order_of_their_numbers(tmp_path):
+    for member in (10, 2, 0):
+        records_of(tmp_path / "members" / str(member), seed=member)
+    (tmp_path / "members" / ".DS_Store").write_text("not a member")
+    (tmp_path / "members" / "11").mkdir()
+    records_of(tmp_path / "members" / "copy of 2")
+    (tmp_path / "population.json").write_text("{}")
+    assert [path.name for path in find_members(tmp_path)] == ["0", "2", "10"]
+    (found,) = find_returns(tmp_path)
+    assert found.members == 3
 
 
 def test_the_band_is_students_interval_over_runs(tmp_path):

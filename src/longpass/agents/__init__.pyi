@@ -36,6 +36,7 @@ from ._members import AUDIT as AUDIT
 from ._members import MEMBERS as MEMBERS
 from ._members import POPULATION as POPULATION
 from ._members import SPREAD as SPREAD
+from ._members import find_members as find_members
 from ._members import member_settings as member_settings
 from ._networks import NetworkBuilder as NetworkBuilder
 from ._population import AUDIT_NEEDS as AUDIT_NEEDS

@@ -136,12 +136,15 @@ def load_pretrained(name: str) -> SavedAgent:
     return load_agent(_FOLDER / f"{name}{SUFFIX}")
 
 
-def load_policy(where: str | Path) -> tuple[RunSettings, ActorCritic, str | None]:
+def load_policy(
+    where: str | Path, name: str = "RUN"
+) -> tuple[RunSettings, ActorCritic, str | None]:
     """The network of a trained agent, wherever it is.
 
     **Arguments:**
 
     - `where`: `pretrained:NAME`, a file that `save_agent` wrote, or the folder of a run.
+    - `name`: what the user calls it, for messages.
 
     **Returns:** (settings, network, a warning if the latest checkpoint of a run is damaged).
     """
@@ -151,7 +154,7 @@ def load_policy(where: str | Path) -> tuple[RunSettings, ActorCritic, str | None
     elif path.is_file():
         agent = load_agent(path)
     else:
-        return load_network(path)
+        return load_network(path, name)
     return agent.run, agent.network, None
 
 

@@ -127,6 +127,9 @@ PAPER_DEFAULTS: dict[str, Overrides] = {
 }
 """What memories with pools have in the paper's own form instead of `TASK_DEFAULTS`, by task and
 setting."""
+# `resolve_settings` completes some settings, with numbers that depend on others.
+_COMPLETED = ("num_pools", "slices")
+_BASIS = ("extra_pools", "rollout", "block_every")
 
 
 def default_settings(
@@ -208,13 +211,17 @@ def changed_settings(run: RunSettings) -> Overrides:
     """
     memory = run.agent.network.memory
     params = None if run.is_gymnasium else run.params
-    usual = resolve_settings(run.env, params, {"memory": memory})
+    usual = default_settings(run.env, memory)
+    # What numbers are completed to depends on these settings of the run.
+    basis = {name: _find_value(run.agent, name) for name in _BASIS}
+    complete = resolve_settings(run.env, params, {"memory": memory, **basis}).agent
     changed: Overrides = {"memory": memory}
     for part in dataclasses.fields(run.agent):
-        mine, default = (getattr(one.agent, part.name) for one in (run, usual))
+        mine = getattr(run.agent, part.name)
         for field in dataclasses.fields(mine):
             value = getattr(mine, field.name)
-            if value != getattr(default, field.name):
+            default = _find_value(complete if field.name in _COMPLETED else usual, field.name)
+            if value != default:
                 changed[field.name] = value
     if dataclasses.is_dataclass(run.params):
         for field in dataclasses.fields(run.params):
@@ -240,6 +247,7 @@ def default_words(name: str) -> str:
     """
     general = _find_value(AgentSettings(), name)
     agents = {"a Gymnasium environment": GYM_DEFAULTS, **TASK_DEFAULTS}
+    agents["delayed-cue and worlds of your own"] = WORLD_DEFAULTS
     cases: dict[object, list[str]] = {}
     for task, agent in agents.items():
         value = _find_value(agent, name)

@@ -22,6 +22,7 @@ MOST_STEPS = 100_000
 MOST_EPISODES = 10**6
 """The largest number of episodes that can be asked for."""
 _BATCH = 256  # episodes that are played side by side: memory does not grow with their number
+_GYM_SEEDS = 2**30  # seeds that an environment of Gymnasium may get; its copies get the next ones
 _RESAMPLED = 10**7  # numbers that the bootstrap holds at a time
 
 
@@ -55,8 +56,7 @@ def episode_scores(
     for number, played in enumerate(range(0, episodes, batch)):
         batch_key = jax.random.fold_in(key, number) if number else key
         if run.is_gymnasium:
-            seed = run.seed + played
-            scores.append(_gymnasium_scores(run, network, batch, seed, batch_key, greedy))
+            scores.append(_gymnasium_scores(run, network, batch, batch_key, greedy))
         else:
             env = run.load_environment()
             found = _scores(env, run.params, batch, greedy, network, batch_key)
@@ -72,7 +72,7 @@ def measure_returns(
     episodes: int,
     seed: int,
     on_progress: Callable[[str, int], None] = lambda *_: None,
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[str, float | None]]:
     """Returns of complete episodes, played greedily and with actions drawn as in training.
 
     **Arguments:**
@@ -83,8 +83,8 @@ def measure_returns(
     - `seed`: of the environments and the actions.
     - `on_progress`: called with the kind and the number of its episodes that were played.
 
-    **Returns:** for `greedy` and `sampled`: `mean`, its 95 % interval from `low` to `high`, and the
-    `worst` and `best` return.
+    **Returns:** for `greedy` and `sampled`: `mean`, its 95 % interval from `low` to `high` (None if
+    there is a single episode), and the `worst` and `best` return.
     """
     results = {}
     for kind in ("greedy", "sampled"):
@@ -93,7 +93,7 @@ def measure_returns(
         key = jax.random.key(seed)
         greedy = kind == "greedy"
         scores = episode_scores(run, network, episodes, key, greedy=greedy, on_progress=show)
-        low, high = bootstrap_interval(scores)
+        low, high = bootstrap_interval(scores) or (None, None)
         results[kind] = {"mean": float(scores.mean()), "low": low, "high": high}
         results[kind] |= {"worst": float(scores.min()), "best": float(scores.max())}
     return results
@@ -191,12 +191,12 @@ def _gymnasium_scores(
     run: RunSettings,
     network: ActorCritic,
     episodes: int,
-    seed: int,
     key: PRNGKeyArray,
     greedy: bool,
 ) -> Float[np.ndarray, " episodes"]:
+    reset_key, key = jax.random.split(key)
     envs = GymCopies(run.env, run.params, episodes)
-    frames = envs.reset(seed)
+    frames = envs.reset(int(jax.random.randint(reset_key, (), 0, _GYM_SEEDS, jnp.int32)))
     memory, last_step = network.initial_state((episodes,)), no_last_step(network, episodes)
     starts, over = np.ones(episodes, bool), np.zeros(episodes, bool)
     scores = np.zeros(episodes, np.float32)
@@ -280,7 +280,7 @@ def rollout_policy(
 
 def bootstrap_interval(
     scores: Float[np.ndarray, " episodes"], seed: int = 0
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     """A 95 % bootstrap interval of the mean (percentile method).
 
     **Arguments:**
@@ -290,11 +290,13 @@ def bootstrap_interval(
 
     **Returns:**
 
-    The lower and the upper end.
+    The lower and the upper end; None for fewer than two episodes, which say nothing about it.
 
     >>> bootstrap_interval(np.ones(10))
     (1.0, 1.0)
     """
+    if len(scores) < 2:
+        return None
     if np.ptp(scores) == 0:
         return float(scores[0]), float(scores[0])
     result = scipy.stats.bootstrap(

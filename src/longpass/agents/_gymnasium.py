@@ -17,7 +17,16 @@ from longpass.agents._impala import (
     init_training,
 )
 from longpass.agents._networks import NetworkBuilder, init_embedding, to_inputs
-from longpass.agents._rollouts import Actors, Rollout, Transition, choose, fresh_actors, value_after
+from longpass.agents._rollouts import (
+    SAMPLES,
+    Actors,
+    Outcome,
+    Rollout,
+    choose,
+    finish_step,
+    fresh_actors,
+    value_after,
+)
 from longpass.agents._settings import HyperParams, LearnerSettings, NetworkSettings
 from longpass.networks import ActorCritic
 
@@ -46,19 +55,32 @@ class GymnasiumImpala:
         seed: int,
     ):
         self.settings, self._seed = settings, seed
+        self._needs_sample = network.embedding != "plain"
         self._envs = GymCopies(env, options, settings.envs)
         self._shape, self._actions = self._envs.frame_shape, self._envs.num_actions
         self._build = NetworkBuilder(network, self._shape, self._actions)
 
     def start(self, key: PRNGKeyArray) -> TrainState:
         """The state before the first update, after some random play."""
-        self._envs.reset(self._seed)
+        sample, frames = self._play_at_random()
+        return self._init(key, jnp.asarray(sample), jnp.asarray(frames))
+
+    def _play_at_random(self) -> tuple[np.ndarray, np.ndarray]:
+        """Play `stagger` steps at random.
+
+        **Returns:** (frames of all copies, sampled evenly over time; the last frames). A plain
+        embedding needs no sample: it is the last frames then.
+        """
+        frames = self._envs.reset(self._seed)
         rng = np.random.default_rng(self._seed)
-        sample = []
-        for _ in range(self.settings.stagger):
-            step = self._envs.step(rng.integers(0, self._actions, self.settings.envs))
-            sample.append(step.frames)
-        return self._init(key, jnp.asarray(np.concatenate(sample)), jnp.asarray(sample[-1]))
+        stagger, sample = self.settings.stagger, []
+        between = -(-stagger // SAMPLES)
+        for time in range(1, stagger + 1):
+            actions = rng.integers(0, self._actions, self.settings.envs)
+            frames = self._envs.step(actions).frames
+            if self._needs_sample and time % between == 0:
+                sample.append(frames)
+        return np.concatenate(sample or [frames]), frames
 
     def restore(self, state: TrainState) -> TrainState:
         """Prepare a loaded state for further training: new episodes begin."""
@@ -73,13 +95,9 @@ class GymnasiumImpala:
 
     def state_shapes(self) -> TrainState:
         """The shapes and dtypes of a state. Nothing is compiled or played."""
-        envs, stagger = self.settings.envs, self.settings.stagger
-        return jax.eval_shape(
-            self._init,
-            jax.eval_shape(lambda: jax.random.key(0)),
-            jax.ShapeDtypeStruct((stagger * envs, *self._shape), jnp.float32),
-            jax.ShapeDtypeStruct((envs, *self._shape), jnp.float32),
-        )
+        frames = jax.ShapeDtypeStruct((self.settings.envs, *self._shape), jnp.float32)
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        return jax.eval_shape(self._init, key, frames, frames)
 
     def train_steps(
         self, state: TrainState, hyper: HyperParams, updates: int
@@ -107,34 +125,21 @@ class GymnasiumImpala:
             xs = _embed(network, actors.observation, actors.last_step)
             memory, action, log_prob = _choose(network, actors.memory, xs, actors.start, at)
             step = self._envs.step(np.asarray(action))
-            terminated, truncated = step.terminated, step.truncated
             reward = jnp.asarray(step.reward)
             last_value = jnp.zeros(len(reward), log_prob.dtype)
-            if truncated.any():
+            if step.truncated.any():
                 last_value = _value_after(network, memory, step.last_frames, action, reward)
-            score, ended = actors.score + reward, jnp.asarray(terminated | truncated)
-            transitions.append(
-                Transition(
-                    inputs=to_inputs(network, actors.observation, actors.last_step, xs),
-                    start=actors.start,
-                    action=action,
-                    log_prob=log_prob,
-                    reward=reward,
-                    terminated=jnp.asarray(terminated),
-                    truncated=jnp.asarray(truncated),
-                    last_value=jnp.where(truncated, last_value, 0.0),
-                    score=jnp.where(ended & actors.complete, score, jnp.nan),
-                )
-            )
-            actors = Actors(
+            outcome = Outcome(
                 env_state=(),
                 observation=jnp.asarray(step.frames),
-                start=ended,
-                memory=memory,
-                score=jnp.where(ended, 0.0, score),
-                last_step=network.encode_last_step(action, reward, ended),
-                complete=actors.complete | ended,
+                reward=reward,
+                terminated=jnp.asarray(step.terminated),
+                truncated=jnp.asarray(step.truncated),
+                last_value=last_value,
             )
+            chosen = memory, action, log_prob
+            actors, transition = finish_step(network, actors, xs, chosen, outcome)
+            transitions.append(transition)
         rollout = Rollout(
             memory=begin,
             transitions=jax.tree.map(lambda *leaves: jnp.stack(leaves), *transitions),

@@ -224,7 +224,11 @@ def _scaling(
     """How the optimiser scales gradients, without the learning rate."""
     if settings.optimiser == "adam":
         return optax.scale_by_adam(eps=epsilon)  # pyright: ignore[reportArgumentType]
-    return optax.scale_by_rms(decay=0.99, eps=epsilon)  # pyright: ignore[reportArgumentType]
+    return optax.scale_by_rms(
+        decay=0.99,
+        eps=epsilon,  # pyright: ignore[reportArgumentType]
+        eps_in_sqrt=True,  # as in IMPALA
+    )
 
 
 def _apply_steps(

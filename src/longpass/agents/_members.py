@@ -5,11 +5,13 @@ Appendix E of the paper.
 
 import dataclasses
 import math
+from pathlib import Path
 
 import numpy as np
 
 from longpass._fields import replace_settings
 from longpass.agents._settings import PopulationPlan, RunSettings
+from longpass.records import SETTINGS
 
 POPULATION = "population.json"
 """The file of a population that holds its plan."""
@@ -42,6 +44,21 @@ def member_settings(plan: PopulationPlan, member: int) -> RunSettings:
     drawn = {name: _draw_around(rng, getattr(hyper, name), SPREAD[name]) for name in SPREAD}
     agent = replace_settings(plan.run.agent, drawn)
     return dataclasses.replace(plan.run, agent=agent, seed=int(rng.integers(2**31)))
+
+
+def find_members(population: Path) -> list[Path]:
+    """The folders of the members of a population that have begun.
+
+    **Arguments:**
+
+    - `population`: the population's folder.
+
+    **Returns:**
+
+    The folders in the order of their numbers; none if the population has just begun.
+    """
+    folders = (path.parent for path in (Path(population) / MEMBERS).glob(f"*/{SETTINGS}"))
+    return sorted((one for one in folders if one.name.isdecimal()), key=lambda one: int(one.name))
 
 
 def _draw_around(rng: np.random.Generator, middle: float, spread: float) -> float:

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from longpass._fields import Overrides, replace_settings, to_json
 from longpass.agents._curves import learning_curve
 from longpass.agents._defaults import resolve_settings
+from longpass.agents._members import POPULATION, find_members
 from longpass.agents._settings import AgentSettings, RunSettings, holds_agent, load_settings
 from longpass.agents._study import RESULT_NEEDS, STUDY, UNFINISHED
 from longpass.records import RECORDS, SETTINGS, Line, Records
@@ -78,7 +79,7 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
     records = Path(records)
     # Agents of a study count when they are finished.
     unfinished = {path.parent / UNFINISHED for path in records.rglob(STUDY)}
-    populations = {path.parent for path in records.rglob("population.json")}
+    populations = {path.parent for path in records.rglob(POPULATION)}
     single = {
         path.parent
         for path in records.rglob(SETTINGS)
@@ -87,9 +88,7 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
         and holds_agent(path.parent)
     }
     runs = [
-        _read_members(
-            sorted((folder / "members").iterdir()) if folder in populations else [folder], axis
-        )
+        _read_members(find_members(folder) if folder in populations else [folder], axis)
         for folder in sorted(populations | single)
     ]
     lines = [
@@ -211,7 +210,9 @@ def _read_line(line: Line, axis: Axis) -> Returns:
 
 
 def _read_members(members: list[Path], axis: Axis) -> Returns | None:
-    """A population, or a single run; None if no episode has ended yet."""
+    """A population, or a single run; None if no member has begun or no episode has ended yet."""
+    if not members:
+        return None
     run = load_settings(members[0])
     # Older records do not count the steps of the optimiser.
     per_update = run.agent.learner.optimiser_steps

@@ -51,6 +51,19 @@ class Transition(NamedTuple):
     """Where a complete episode ended: its return. Elsewhere NaN."""
 
 
+class Outcome(NamedTuple):
+    """What the environment gave for the actions of every copy."""
+
+    env_state: PyTree[Array]
+    observation: Num[Array, "envs *observation"]
+    """What is seen next: where an episode ended, the first observation of the next one."""
+    reward: Float[Array, " envs"]
+    terminated: Bool[Array, " envs"]
+    truncated: Bool[Array, " envs"]
+    last_value: Float[Array, " envs"]
+    """Where truncated: the value of the episode's last observation. Elsewhere anything."""
+
+
 class Rollout(NamedTuple):
     """A number of steps of every copy."""
 
@@ -130,6 +143,51 @@ def value_after(
     return value_of(network, memory, network.embed(observations, last_step))
 
 
+def finish_step(
+    network: ActorCritic,
+    actors: Actors,
+    xs: Float[Array, "envs embedding"],
+    chosen: tuple[PyTree[Array], Int[Array, " envs"], Float[Array, " envs"]],
+    outcome: Outcome,
+) -> tuple[Actors, Transition]:
+    """What a step leaves: the actors after it, and what is learned from.
+
+    **Arguments:**
+
+    - `network`: the network that acts.
+    - `actors`: where the copies were.
+    - `xs`: embeddings of their observations.
+    - `chosen`: what `choose` returned for them.
+    - `outcome`: what the actions led to.
+
+    **Returns:** (the actors after the step, the step).
+    """
+    memory, action, log_prob = chosen
+    env_state, observation, reward, terminated, truncated, last_value = outcome
+    ended, score = terminated | truncated, actors.score + reward
+    transition = Transition(
+        inputs=to_inputs(network, actors.observation, actors.last_step, xs),
+        start=actors.start,
+        action=action,
+        log_prob=log_prob,
+        reward=reward,
+        terminated=terminated,
+        truncated=truncated,
+        last_value=jnp.where(truncated, last_value, 0.0),
+        score=jnp.where(ended & actors.complete, score, jnp.nan),
+    )
+    after = Actors(
+        env_state=env_state,
+        observation=observation,
+        start=ended,
+        memory=memory,
+        score=jnp.where(ended, 0.0, score),
+        last_step=network.encode_last_step(action, reward, ended),
+        complete=actors.complete | ended,
+    )
+    return after, transition
+
+
 def act(
     env: AnyEnvironment,
     params: Params,
@@ -183,27 +241,8 @@ def act(
                 lambda: value_after(network, memory, info["final_observation"], action, reward),
                 lambda: last_value,
             )
-        ended, score = terminated | truncated, actors.score + reward
-        transition = Transition(
-            inputs=to_inputs(network, actors.observation, actors.last_step, xs),
-            start=actors.start,
-            action=action,
-            log_prob=log_prob,
-            reward=reward,
-            terminated=terminated,
-            truncated=truncated,
-            last_value=jnp.where(truncated, last_value, 0.0),
-            score=jnp.where(ended & actors.complete, score, jnp.nan),
-        )
-        after = Actors(
-            env_state=env_state,
-            observation=observation,
-            start=ended,
-            memory=memory,
-            score=jnp.where(ended, 0.0, score),
-            last_step=network.encode_last_step(action, reward, ended),
-            complete=actors.complete | ended,
-        )
+        outcome = Outcome(env_state, observation, reward, terminated, truncated, last_value)
+        after, transition = finish_step(network, actors, xs, (memory, action, log_prob), outcome)
         return (after, table), transition
 
     (after, table), transitions = jax.lax.scan(step, (actors, table), (noise, keys))

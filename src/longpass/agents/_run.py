@@ -168,16 +168,17 @@ def train_agent(
     return training.progress
 
 
-def load_network(folder: Path) -> tuple[RunSettings, ActorCritic, str | None]:
+def load_network(folder: Path, name: str = "RUN") -> tuple[RunSettings, ActorCritic, str | None]:
     """The trained network of the run in a folder. Nothing is compiled or played.
 
     **Arguments:**
 
     - `folder`: of a run, or of a member of a population.
+    - `name`: what the user calls the folder, for messages.
 
     **Returns:** (settings, network, a warning if the latest checkpoint is damaged).
     """
-    run = load_settings(folder)
+    run = load_settings(folder, name)
     shapes = checkpoint_shapes(make_trainer(run).state_shapes())
     checkpoint, warning = find_checkpoints(Path(folder)).load(shapes, run.to_json())
     return run, checkpoint["training"].weights.network, warning

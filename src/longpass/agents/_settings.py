@@ -209,8 +209,9 @@ class HyperParams:
     discount: Annotated[float, Bounds(least=0.0, most=1.0)] = 0.99
     """Discount of rewards per step."""
     epsilon: Annotated[float, Bounds(above=0.0)] = 1e-6
-    """Added by the optimiser to the root mean square of the gradient. With a larger one, updates
-    are small where gradients are (IMPALA: 0.1)."""
+    """adam: added to the root mean square of the gradient; rmsprop: added to the mean square,
+    inside the root, as in IMPALA. With a larger one, updates are small where gradients are (IMPALA:
+    0.1)."""
     clip_norm: Annotated[float, Bounds(above=0.0)] = 1.0
     """Gradients are scaled down to this global norm."""
     baseline_cost: Annotated[float, Bounds(least=0.0)] = 0.5
@@ -303,12 +304,13 @@ def holds_agent(folder: Path) -> bool:
     return path.is_file() and read_json(path, "the settings of a run").get("kind") == KIND
 
 
-def load_settings(folder: Path) -> RunSettings:
+def load_settings(folder: Path, name: str = "RUN") -> RunSettings:
     """The settings of the run in a folder. ValueError if there is none.
 
     **Arguments:**
 
     - `folder`: of a run, or of a member of a population.
+    - `name`: what the user calls the folder, for messages.
 
     **Returns:**
 
@@ -317,12 +319,14 @@ def load_settings(folder: Path) -> RunSettings:
     path = Path(folder) / SETTINGS
     if not path.is_file():
         raise ValueError(
-            f"RUN is {str(folder)!r}: it must be the folder of a run, with {SETTINGS} in it"
+            f"{name} is {str(folder)!r}: it must be the folder of a run, with {SETTINGS} in it"
         )
     values = read_json(path, "the settings of a run")
     kind = values.pop("kind", None)
     if kind != KIND:
-        raise ValueError(f"RUN is {str(folder)!r}: it must be a run of an agent, not of {kind!r}")
+        raise ValueError(
+            f"{name} is {str(folder)!r}: it must be a run of an agent, not of {kind!r}"
+        )
     try:
         return RunSettings.from_json(values)
     except (ValueError, TypeError) as error:

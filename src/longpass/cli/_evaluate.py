@@ -23,7 +23,8 @@ from longpass.cli._minutes import MinuteLines
 class Evaluate:
     """Let a trained agent play complete episodes, greedily and as in training.
 
-    Prints the mean return with a 95 % bootstrap interval, and the highest possible one.
+    Prints the mean return with a 95 % bootstrap interval, and the highest possible one. A single
+    episode has no interval.
     """
 
     agent: tyro.conf.Positional[str]
@@ -41,16 +42,19 @@ class Evaluate:
 
         episodes = _checks.int_within("episodes", self.episodes, 1, MOST_EPISODES)
         _checks.seed("seed", self.seed)
-        settings, network, warning = load_policy(self.agent)
+        settings, network, warning = load_policy(self.agent, "AGENT")
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
         with show_episodes(console, episodes) as show:
             results = measure_returns(settings, network, episodes, self.seed, show)
         table = Table("play", "mean return", "95 % interval", "worst", "best")
         for kind, of in results.items():
-            interval = f"{of['low']:.3f} to {of['high']:.3f}"
             table.add_row(
-                kind, f"{of['mean']:.3f}", interval, f"{of['worst']:.3f}", f"{of['best']:.3f}"
+                kind,
+                f"{of['mean']:.3f}",
+                write_interval(of["low"], of["high"]),
+                f"{of['worst']:.3f}",
+                f"{of['best']:.3f}",
             )
         highest = settings.max_return()
         if highest is not None:
@@ -64,6 +68,11 @@ class Evaluate:
             "return_max": highest,
             **results,
         }
+
+
+def write_interval(low: float | None, high: float | None) -> str:
+    """An interval in words; nothing if there is none."""
+    return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 @contextlib.contextmanager

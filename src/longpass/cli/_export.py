@@ -1,6 +1,8 @@
 """`longpass export RUN`."""
 
 import dataclasses
+import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +10,8 @@ import tyro
 from rich.console import Console
 
 from longpass._json import JsonObject
-from longpass.cli._evaluate import show_episodes
+from longpass.cli._evaluate import show_episodes, write_interval
+from longpass.cli._flags import write_flag, write_switch
 
 if TYPE_CHECKING:
     from longpass.agents import RunSettings
@@ -104,9 +107,18 @@ def _write_command(run: "RunSettings", steps: int) -> str:
     """The command that trains the agent again."""
     from longpass.agents import changed_settings
 
-    flags = [f"--{name.replace('_', '-')} {value}" for name, value in changed_settings(run).items()]
-    world = f"--gym {run.env}" if run.is_gymnasium else run.env
-    return " ".join(["longpass train", world, *flags, f"--seed {run.seed} --steps {steps}"])
+    words = ["longpass", "train"]
+    if run.is_gymnasium:
+        words += ["--gym", run.env]
+        if run.params:
+            words += ["--gym-kwargs", json.dumps(run.params)]
+    else:
+        words.append(run.env)
+    for name, value in changed_settings(run).items():
+        of_world = not run.is_gymnasium and hasattr(run.params, name)
+        is_switch = of_world and isinstance(value, bool)
+        words += write_switch(name, value) if is_switch else write_flag(name, value)
+    return shlex.join([*words, "--seed", str(run.seed), "--steps", str(steps)])
 
 
 def _write_page(name: str, card: JsonObject) -> str:
@@ -116,7 +128,8 @@ def _write_page(name: str, card: JsonObject) -> str:
     exported = card["exported"]
     defaults = f"longpass {card['version']}" if exported is None else f"commit {exported}"
     rows = [
-        f"| {kind} | {of['mean']:.3f} | {of['low']:.3f} to {of['high']:.3f} | {of['worst']:.3f} |"
+        f"| {kind} | {of['mean']:.3f} | {write_interval(of['low'], of['high'])} "
+        f"| {of['worst']:.3f} |"
         for kind, of in card["scores"].items()
     ]
     return "\n".join(

@@ -25,8 +25,12 @@ FigureOfAgents = Literal["rl", "rl-raw", "lstm-onset"]
 FigureOfBenchmark = Literal["benchmark"]
 FigureOfRuns = Literal["learning", "conditioning", "lineage"]
 
-_RECORDS = Path("results/classification")
-_BENCHMARK = Path("results/benchmark")
+# Where the records of classification are that this project keeps.
+_RECORDS = {
+    "truncation": Path("results/classification"),
+    "batch-size": Path("results/classification"),
+    "benchmark": Path("results/benchmark"),
+}
 
 
 @dataclasses.dataclass
@@ -66,15 +70,12 @@ class Figure:
     def run(self, console: Console) -> JsonObject:
         from longpass import figures
 
+        figures.check_options(self.name, self.runs, self.records, self.over)
         if self.name in get_args(FigureOfRuns):
             files = figures.draw_runs(self.name, self.out, self.runs)
-        elif self.runs:
-            raise ValueError(f"runs is {self.runs[0]}: {self.name} is not drawn from runs")
         else:
-            default = None if self.name in get_args(FigureOfAgents) else _RECORDS
-            if self.name == "benchmark":
-                default = _BENCHMARK
-            files = figures.draw(self.name, self.out, self.records or default, over=self.over)
+            records = self.records or _RECORDS.get(self.name)
+            files = figures.draw(self.name, self.out, records, over=self.over)
         for path in files:
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)
         return {"command": "figure", "name": self.name, "files": [str(path) for path in files]}

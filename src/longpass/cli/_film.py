@@ -86,7 +86,7 @@ class Film:
         """(Parameters of the world, network) of the run that is the policy."""
         from longpass.agents import load_policy
 
-        run, network, _ = load_policy(self.policy)
+        run, network, _ = load_policy(self.policy, "policy")
         if run.env != env.name:
             raise ValueError(
                 f"policy is {self.policy!r}, trained on {run.env}: it must be a run on {env.name}"

@@ -1,4 +1,4 @@
-"""Flags made from settings: every one may be left out, and what was given is known."""
+"""Flags made from settings, and settings as flags: every one may be left out."""
 
 import functools
 import inspect
@@ -40,6 +40,38 @@ def optional_flags(cls: type, defaults: Callable[[str], str]) -> object:
     return tyro.conf.arg(constructor=collect)
 
 
+def write_flag(name: str, value: object) -> list[str]:
+    """The words on a command line that give a setting of `optional_flags` its value.
+
+    **Arguments:**
+
+    - `name`: the setting.
+    - `value`: its value.
+
+    **Returns:** the flag and its values, not yet quoted for a shell.
+    """
+    values = value.words() if isinstance(value, Options) else [str(value)]
+    return [f"--{_dashed(name)}", *values]
+
+
+def write_switch(name: str, value: bool) -> list[str]:
+    """The word on a command line that gives a boolean parameter of a world its value.
+
+    **Arguments:**
+
+    - `name`: the parameter.
+    - `value`: its value.
+
+    **Returns:** the word, in a list as of `write_flag`.
+    """
+    return [f"--{_dashed(name)}" if value else f"--no-{_dashed(name)}"]
+
+
+def _dashed(name: str) -> str:
+    """The name of a setting as its flag has it."""
+    return flag_name(name).replace("_", "-")
+
+
 def _flatten(cls: type) -> list[FieldInfo]:
     flat: list[FieldInfo] = []
     for field in describe_fields(cls):
@@ -53,7 +85,7 @@ def _annotation(field: FieldInfo, default: str) -> object:
     return Annotated[
         functools.reduce(operator.or_, kinds, kind),
         tyro.conf.arg(
-            name=flag_name(field.name).replace("_", "-"),
+            name=_dashed(field.name),
             help=field.help,
             help_behavior_hint=f"(default: {default})" if default else "",
         ),

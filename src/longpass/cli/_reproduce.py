@@ -105,7 +105,9 @@ class Reproduce:
         names = self._figures()
         for name in track(names, "drawing", console=console, disable=quiet, transient=True):
             of_agents = name in figures.FROM_AGENTS
-            records = self._agents_folder() if of_agents else self.out / self.preset
+            records = self._agents_folder() if of_agents else None
+            if name in figures.FROM_RECORDS:
+                records = self.out / self.preset
             # All presets but quick add to one collection of agents.
             ending = "" if of_agents and self.preset == "paper" else suffix
             files = figures.draw(name, self.out / "figures", records, ending)

@@ -168,7 +168,7 @@ class Train:
                     "--resume without a task takes all settings of the agent from the run: leave "
                     "their flags out, or name the task too"
                 )
-            return load_settings(self.out)
+            return load_settings(self.out, "out")
         if (self.task is None) == (self.gym is None):
             from longpass.envs import names
 

@@ -14,7 +14,15 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from longpass.agents import AUDIT, AUDIT_NEEDS, ROUND_NEEDS, RunSettings, load_settings
+from longpass.agents import (
+    AUDIT,
+    AUDIT_NEEDS,
+    POPULATION,
+    ROUND_NEEDS,
+    RunSettings,
+    find_members,
+    load_settings,
+)
 from longpass.figures import _style
 from longpass.records import RECORDS, Line, Records
 
@@ -26,12 +34,11 @@ def draw(out: Path, runs: Sequence[Path]) -> list[Path]:
     if len(runs) != 1:
         raise ValueError("name one population's folder: longpass figure lineage DIR")
     folder = Path(runs[0])
-    if not (folder / "population.json").exists():
+    if not (folder / POPULATION).exists():
         raise ValueError(f"DIR is {str(folder)!r}: it must be the folder of a population")
-    members = sorted(
-        (path for path in (folder / "members").iterdir() if path.name.isdecimal()),
-        key=lambda path: int(path.name),
-    )
+    members = find_members(folder)
+    if not members:
+        raise ValueError(f"DIR is {str(folder)!r}: it has no members yet")
     settings = [load_settings(member) for member in members]
     means = [_means(member) for member in members]
     rounds = max(map(len, means))

@@ -2,7 +2,8 @@
 // The paper's figure 4: the accuracy of every run by truncation length, and how many solve the task.
 (() => {
   const { make, show } = longpass;
-  const state = { solved: 0.95, colour: "memory", collection: "" };
+  const ALL = ""; // folders
+  const state = { solved: 0.95, colour: "memory", collection: null }; // null: nothing was chosen
   const SPACING = 0.27; // of memories at one truncation, of 1 from one to the next
   const WIDTH = 0.2; // of the cloud of points of a memory
   const MARKERS = { chain: "circle", parallel: "square", lstm: "triangle", gru: "diamond" };
@@ -82,15 +83,19 @@
     return [low, high, ordered];
   };
 
+  // The collection that was chosen, if it is there; otherwise the paper's.
+  const shownCollection = (found) => {
+    if (state.collection === ALL || found.includes(state.collection)) return state.collection;
+    return found.includes("classification") ? "classification" : ALL;
+  };
+
   longpass.drawScores = () => {
     const found = collections();
+    const shown = shownCollection(found);
     const select = longpass.byId("scores-collection");
-    longpass.setOptions(select, [...found.map((one) => [one, one]), ["", "all folders"]]);
-    if (!found.includes(state.collection) && state.collection !== "all") {
-      state.collection = found.includes("classification") ? "classification" : "";
-      select.value = state.collection;
-    }
-    const runs = [...longpass.store.runs.values()].filter((run) => run.places.scores && (!state.collection || run.collection === state.collection));
+    longpass.setOptions(select, [...found.map((one) => [one, one]), [ALL, "all folders"]]);
+    select.value = shown;
+    const runs = [...longpass.store.runs.values()].filter((run) => run.places.scores && (shown === ALL || run.collection === shown));
     let keys = [];
     for (const task of Object.keys(longpass.config.chance)) {
       const own = runs.filter((run) => run.task === task);
