@@ -232,13 +232,13 @@ def test_rl_counts_only_runs_with_the_papers_settings(tmp_path, capsys):
     assert "every 7 " not in text
     assert "every 20 " not in text
     text = (tmp_path / "out" / "lstm-onset.svg").read_text()
-    for part in ("280 steps in limbo, 1 single run<", "70 steps in limbo, 1 single run<"):
+    for part in ("steps in limbo<", "280: 1 single run<", "70: 1 single run<"):
         assert part in text
-    assert "210 steps in limbo, no records" in text
+    assert "210: no records" in text
     assert "T-maze, LSTM, forget bias 1" in text
     # Chains in the paper's form may have any block_every, ours the longest one only.
     assert "Cued Catch, Concrete, the paper" in text
-    assert text.count("40 reward-free trials, 1 single run<") == 1
+    assert text.count("40: 1 single run<") == 1
     assert "Concrete (chain)" not in text
 
 
@@ -293,6 +293,28 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
     corners = np.asarray(axis.collections[0].get_paths()[0].vertices)[:, 1]
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (corners.min(), corners.max()) == pytest.approx((low, high))
+
+
+def test_ends_are_drawn_with_students_interval(tmp_path):
+    from matplotlib.figure import Figure
+    from scipy import stats
+
+    ends = (30.0, 40.0, 45.0)
+    for seed, end in enumerate(ends):
+        records_of(tmp_path / str(seed), seed=seed, ends=(end, end))
+    runs = find_returns(tmp_path)
+    axis = Figure().subplots()
+    _returns.draw_ends(axis, 2.0, runs, "chain", color="k")
+    (dots,) = [line for line in axis.lines if line.get_marker() == "."]
+    assert sorted(map(tuple, dots.get_xydata())) == [(2.0, end) for end in ends]
+    (bar,) = [one for one in axis.collections if hasattr(one, "get_segments")]
+    (segment,) = bar.get_segments()
+    low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
+    assert (segment[:, 1].min(), segment[:, 1].max()) == pytest.approx((low, high))
+    diverged = [dataclasses.replace(run, diverged=True) for run in runs]
+    empty = Figure().subplots()
+    _returns.draw_ends(empty, 2.0, diverged, "chain", color="k")
+    assert not empty.lines
 
 
 def test_a_dot_marks_where_a_solved_run_ended(tmp_path):

@@ -81,10 +81,40 @@ def draw_runs(
     mean = curves.mean(axis=0)  # NaN where one of them has no record
     axis.plot(grid / unit, mean, label=label, **style)
     if len(curves) > 1:
-        deviation = curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
-        half = stdtrit(len(curves) - 1, 0.975) * deviation
+        half = _half_width(curves)
         colour = style["color"]
         axis.fill_between(grid / unit, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
+
+
+def draw_ends(
+    axis: Axes, place: float, runs: list[Returns], label: str | None, **style: Any
+) -> None:
+    """Draw the last return of each run as a dot, and their mean with Student's 95 % interval.
+
+    A run that diverged has none.
+
+    **Arguments:**
+
+    - `axis`: where to draw.
+    - `place`: where along the axis.
+    - `runs`: the runs of one kind.
+    - `label`: of the mean.
+    - `style`: of dots and mean.
+    """
+    ends = np.array([run.score for run in runs if np.isfinite(run.score)])
+    if not len(ends):
+        return
+    axis.plot(np.full(len(ends), place), ends, ".", markersize=4, alpha=0.5, **style)
+    half = _half_width(ends[:, None]) if len(ends) > 1 else None
+    style = style | {"markersize": 7, "capsize": 2}
+    axis.errorbar(place, ends.mean(), half, fmt="_", label=label, **style)
+
+
+def _half_width(runs: Float[np.ndarray, "runs grid"]) -> Float[np.ndarray, " grid"]:
+    """Half the width of Student's 95 % interval of the mean over runs, of which there are two or
+    more."""
+    count = len(runs)
+    return stdtrit(count - 1, 0.975) * runs.std(axis=0, ddof=1) / np.sqrt(count)
 
 
 def count_runs(runs: list[Returns]) -> str:
