@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GYM_SPAN = 100
 """The memory span that is assumed of a Gymnasium environment."""
 
-# docs/agents.md says how these were found.
+# docs/understand/tuning.md says how these were found.
 TASK_DEFAULTS: dict[str, AgentSettings] = {
     # An action is paid within seven frames, so a short discount suffices. A cue and its ball must
     # be one feature, and the sparser the embedding, the more of its units respond to both. At half

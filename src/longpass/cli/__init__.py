@@ -67,7 +67,7 @@ A tour, of commands that take minutes at most:
   longpass sweep --runs 1 --symbols 1e6   many such runs, with random settings
   longpass benchmark                 which memory still learns from short gradients?
   longpass claims                    which of the paper's claims hold, from recorded runs
-  longpass reproduce                 the paper's main claim, with a table and every figure
+  longpass reproduce                 the paper's main claim, with a table and figures
   longpass play t-maze --level 0     play one of the worlds yourself
   longpass film cued-catch -o a.gif  an episode as an animated picture
   longpass train t-maze --level 0    train an agent that remembers, in a folder of its own

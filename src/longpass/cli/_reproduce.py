@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Reproduce:
-    """Reproduce the paper: train the memories, print who learned what, draw every figure, and film
+    """Reproduce the paper: train the memories, print who learned what, draw figures, and film
     a trained agent.
 
     quick: two markers at truncations 2, 16 and 128 with good settings, three seeds; Cued Catch,
