@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-RECORDED = ROOT / "results" / "agents" / "lstm-onset"  # what a report is made of
+RECORDED = ROOT / "results" / "agents" / "conditioning"  # what a report is made of
 
 _WORLD = ["cued-catch", "--num-trials", "3", "--initial-cue-duration", "1"]
 _WORLD += ["--reward-free-trials", "0"]

@@ -198,7 +198,7 @@ def _read_agent(folder: Path) -> Any:
 
 def _make_agent_run(folder: Path) -> Path:
     """The records of an agent that was trained."""
-    recorded = ROOT / "results" / "agents" / "lstm-onset" / "t-maze-70-seed0"
+    recorded = ROOT / "results" / "agents" / "conditioning" / "frozen-sparse-layer-seed0"
     for name in (records.SETTINGS, records.RECORDS):
         (folder / name).write_bytes((recorded / name).read_bytes())
     return folder / records.RECORDS

@@ -31,7 +31,6 @@ from tables_results import (
     delays_table,
     reliability_table,
     sb3_table,
-    short_claims_table,
 )
 from tables_search import (
     collapse_table,
@@ -54,7 +53,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 END = "<!-- end -->"
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "../README.md": {"<!-- claims in short -->": short_claims_table},
+    "../README.md": {"<!-- in short -->": summary_table},
     "reliability.md": {"<!-- faults -->": reliability_table},
     "benchmark.md": {
         "<!-- scores of the benchmark -->": benchmark_table,

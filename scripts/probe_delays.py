@@ -136,7 +136,6 @@ def train(probe: Probe, name: str, delay: int, learning_rate: float, seed: int) 
         curve.append([updates, round(float(accuracy), 4)])
         if curve[-1][1] >= _SOLVED:
             break
-    about = {name: getattr(probe, name) for name in ("batch_size", "size")}
     return {
         "event": "result",
         "kind": "probe",
@@ -144,8 +143,6 @@ def train(probe: Probe, name: str, delay: int, learning_rate: float, seed: int) 
         "delay": delay,
         "learning_rate": learning_rate,
         "seed": seed,
-        "most_updates": probe.updates,
-        **about,
         "accuracy": curve[-1][1],
         "curve": curve,
         "seconds": round(time.monotonic() - began, 1),
@@ -157,7 +154,8 @@ def main() -> None:
     probe = tyro.cli(Probe, description=__doc__)
     names = ("memory", "delay", "learning_rate", "seed")
     points = itertools.product(probe.memories, probe.delays, probe.learning_rates, (probe.seed,))
-    train_missing(probe.out, names, points, functools.partial(train, probe))
+    shared = {"batch_size": probe.batch_size, "size": probe.size, "most_updates": probe.updates}
+    train_missing(probe.out, names, points, functools.partial(train, probe), shared)
 
 
 if __name__ == "__main__":

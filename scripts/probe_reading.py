@@ -137,7 +137,6 @@ def train(
         key, use = jax.random.split(key)
         trained, state, accuracy = some_updates(trained, state, use)
         curve.append([updates, round(float(accuracy), 4)])
-    names = ("updates", "episodes", "learning_rate", "epsilon")
     return {
         "event": "result",
         "kind": "reading",
@@ -146,7 +145,6 @@ def train(
         "normalise": normalise,
         "trials": trials,
         "seed": seed,
-        **{name: getattr(probe, name) for name in names},
         "accuracy": curve[-1][1],
         "curve": curve,
         "seconds": round(time.monotonic() - began, 1),
@@ -160,7 +158,9 @@ def main() -> None:
     forms = itertools.product(
         probe.writers, probe.embeddings, probe.normalise, probe.trials, (probe.seed,)
     )
-    train_missing(probe.out, names, forms, functools.partial(train, probe))
+    settings = ("updates", "episodes", "learning_rate", "epsilon")
+    shared = {name: getattr(probe, name) for name in settings}
+    train_missing(probe.out, names, forms, functools.partial(train, probe), shared)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from scipy.special import stdtrit
 
+from longpass._intervals import proportion_interval
 from longpass.agents import (
     GATED_VARIANTS,
     ONSET,
@@ -35,8 +35,7 @@ SEARCH = StudyPlan("search", runs=12, steps=4e6, optimiser_steps=2000, enough_st
 def returns_table() -> str:
     """Agents of the paper's figures 5 and 6, by world, memory and block_every."""
     cells = group_runs(_find_runs(), rl.find_place)
-    rows = ["| world | memory | `block_every` | agents | learn | return | million steps |"]
-    rows.append("|---|---|---:|---:|---:|---|---|")
+    rows = [_head(["world", "memory", "`block_every`"])]
     for task, row in RETURNS.items():
         for name in (*row.memories, LEARNED):
             for block in row.block_every:
@@ -74,13 +73,16 @@ def gated_variants_table() -> str:
             return None
         if network.memory == "lstm" and has_defaults(run):
             return run.env, "as by default"
-        variants = (name for name, one in GATED_VARIANTS.items() if has_defaults(run, changes=one))
+        variants = (
+            name
+            for name, one in GATED_VARIANTS.items()
+            if network.memory == one.get("memory", "lstm") and has_defaults(run, changes=one)
+        )
         name = next(variants, None)
         return None if name is None else (run.env, name)
 
     cells = group_runs(_find_runs(), find_place)
-    rows = ["| world | LSTM | agents | learn | return | million steps |"]
-    rows.append("|---|---|---:|---:|---|---|")
+    rows = [_head(["world", "LSTM"])]
     for task, panel in ONSET.items():
         for name in ("as by default", *GATED_VARIANTS):
             if runs := cells.get((task, name)):
@@ -93,13 +95,14 @@ def paper_form_table() -> str:
 
     def find_place(run: RunSettings) -> tuple[str, int] | None:
         panel = ONSET.get(run.env)
-        if panel is None or not has_defaults(run, panel.param, paper=True):
+        if panel is None or run.agent.network.memory != "chain":
+            return None
+        if not has_defaults(run, panel.param, paper=True):
             return None
         return run.env, getattr(run.params, panel.param)
 
     cells = group_runs(_find_runs(), find_place)
-    rows = ["| world | difficulty | agents | learn | return | million steps |"]
-    rows.append("|---|---|---:|---:|---|---|")
+    rows = [_head(["world", "difficulty"])]
     for (task, value), runs in sorted(cells.items()):
         rows.append(_row([ONSET[task].title, f"{value} {ONSET[task].words}"], runs))
     return "\n".join(rows)
@@ -213,11 +216,12 @@ def effort_table() -> str:
     for task in RETURNS:
         for line in Records(TRIALS / f"{task}.jsonl").read_events("result", {}):
             by_hand.setdefault(_tried(line), []).append(line)
-    for study in ("returns", "onset"):
+    for study in ("returns", "onset", "paper-form"):
         for line in Records(AGENTS / study / "records.jsonl").read_events("result", {}):
             run = RunSettings.from_json(line["settings"])
             panel = ONSET.get(run.env)
-            if not has_defaults(run, panel.param if panel else None):
+            paper = study == "paper-form"
+            if not has_defaults(run, panel.param if panel else None, paper=paper):
                 by_hand.setdefault(_tried(line), []).append(line)
     drawn: dict[tuple[str, str], list[Line]] = {}
     for study in ("search", "paper-search"):
@@ -250,9 +254,11 @@ def _tried(line: Line) -> tuple[str, str]:
 def _return_within(line: Line, axis: str, budget: float) -> float:
     """The mean return of 100 episodes when an agent had used its budget, or ended before.
 
-    One that had finished no episode by then has earned nothing that could be counted.
+    One that had finished no episode by then, or diverged, has earned nothing that could be counted.
     """
     curve = line["curve"]
+    if line["diverged"] is not None:
+        return -np.inf
     within = [
         value
         for spent, value in zip(curve[axis], curve["return_100"], strict=True)
@@ -264,13 +270,24 @@ def _return_within(line: Line, axis: str, budget: float) -> float:
 @functools.cache
 def _find_runs() -> list[Returns]:
     """All agents, their curves by environment steps."""
-    return find_returns(AGENTS, "steps")
+    return [run for run in find_returns(AGENTS, "steps") if run.complete]
+
+
+def _head(about: list[str]) -> str:
+    """The head of a table with rows of `_row`."""
+    names = [*about, "learn", "95 %", "lowest", "median", "highest", "million steps"]
+    kinds = ["---"] * len(about) + ["---"] * 2 + ["---:"] * 3 + ["---"]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (names, kinds))
 
 
 def _row(about: list[str], runs: list[Returns]) -> str:
-    """A row of a table: how many agents there are, how many learn, what they earn and when."""
-    counts = [str(len(runs)), str(sum(map(learns, runs)))]
-    return "| " + " | ".join([*about, *counts, _interval(runs), when(runs)]) + " |"
+    """A row of a table: how many agents learn, with the interval, what they earn and when."""
+    count = sum(map(learns, runs))
+    _, low, high = proportion_interval(count, len(runs))
+    scores = np.array([run.score for run in runs])
+    earned = [f"{value:.2f}" for value in (scores.min(), np.median(scores), scores.max())]
+    found = [f"{count} of {len(runs)}", f"{low:.2f} to {high:.2f}", *earned, when(runs)]
+    return "| " + " | ".join([*about, *found]) + " |"
 
 
 def _learned(runs: list[Returns]) -> str:
@@ -298,13 +315,3 @@ def _first(run: Returns) -> float:
 def _range(values: list[float]) -> str:
     low, high = f"{min(values):.1f}", f"{max(values):.1f}"
     return low if low == high else f"{low} to {high}"
-
-
-def _interval(runs: list[Returns]) -> str:
-    """The mean of the last returns with Student's 95 % interval over agents."""
-    scores = np.array([run.score for run in runs])
-    mean = f"{scores.mean():.2f}"
-    if len(scores) < 2:
-        return mean
-    half = stdtrit(len(scores) - 1, 0.975) * scores.std(ddof=1) / np.sqrt(len(scores))
-    return f"{mean} ({scores.mean() - half:.2f} to {scores.mean() + half:.2f})"

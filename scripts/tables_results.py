@@ -5,7 +5,6 @@ from pathlib import Path
 
 from longpass.agents import find_returns
 from longpass.claims import (
-    AGENTS,
     Finding,
     TaskFinding,
     evaluate_agents,
@@ -38,35 +37,6 @@ def agent_claims_table() -> str:
             tasks = (one.task for one in finding.tasks)
             measured = [f"{task}: {words}" for task, words in zip(tasks, measured, strict=True)]
         rows.append(_claim_row(finding, ["; ".join(measured)]))
-    return "\n".join(rows)
-
-
-SHORT = (
-    "chain-short-truncation",
-    "lstm-needs-long-truncation",
-    "cued-catch-chain",
-    "cued-catch-no-lstm",
-    "t-maze-no-lstm",
-    "paper-form",
-)
-"""The claims that the README shows."""
-
-
-def short_claims_table() -> str:
-    """Some claims in short: the tasks they are about, their runs and verdicts."""
-    findings = {
-        finding.claim.id: finding
-        for finding in (
-            *evaluate_classification(ROOT / "results" / "classification"),
-            *evaluate_agents(ROOT / "results" / "agents"),
-        )
-    }
-    agents = {claim.id for claim in AGENTS}
-    rows = ["| the paper says | runs | verdict |", "|---|---:|---|"]
-    for name in SHORT:
-        finding, part = findings[name], "agents" if name in agents else "classification"
-        link = f"[{finding.verdict}](docs/results.md#about-{part})"
-        rows.append(f"| {finding.claim.text} | {finding.n} | {link} |")
     return "\n".join(rows)
 
 

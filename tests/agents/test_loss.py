@@ -400,7 +400,7 @@ def test_acting_and_learning_read_the_same_last_steps(writer):
     assert float(result.metrics.ratio) == pytest.approx(1.0, abs=1e-5)
     network, steps = state.weights.network, played.transitions
     inputs = steps.inputs if writer == "frozen" else network.embed(*steps.inputs)
-    read = np.asarray(inputs)[..., -6:]
+    read = np.asarray(inputs)[..., :6]
     expected = np.concatenate([np.eye(5)[steps.action], steps.reward[..., None]], axis=-1)
     np.testing.assert_array_equal(read[1:], np.where(steps.start[1:, :, None], 0, expected[:-1]))
     assert not read[0].any()

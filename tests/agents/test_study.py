@@ -32,7 +32,7 @@ from longpass.agents import (
     train_study_run,
 )
 from longpass.jobs import JobProgress
-from longpass.records import RECORDS, Records, train_run
+from longpass.records import RECORDS, Diverged, Records, train_run
 from tests.agents.zoo import RUN, Here
 
 # An update of RUN is 80 steps; a call makes two.
@@ -122,6 +122,31 @@ def test_an_agent_continues_from_its_checkpoint_and_ends_when_its_world_is_solve
     line = train_study_run(job.payload, lambda *_: None)
     assert line["solved"]
     assert line["steps"] == 320
+
+
+def test_an_agent_that_diverges_at_once_after_it_was_stopped_keeps_what_it_had(
+    tmp_path, monkeypatch
+):
+    (job,) = Study("one", RUNS[:1], tmp_path).remaining()
+    calls = []
+
+    def interrupt(fraction, scores):
+        calls.append(fraction)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("longpass.agents._run.train_run", save_after_every_call)
+    with pytest.raises(KeyboardInterrupt):
+        train_study_run(job.payload, interrupt)
+    monkeypatch.undo()
+
+    def diverge(*args, **options):
+        raise Diverged("not finite", {"event": "diverged", "updates": 6, "what": ["loss"]})
+
+    monkeypatch.setattr("longpass.agents._run.train_run", diverge)
+    line = train_study_run(job.payload, lambda *_: None)
+    # The second call was recorded, and not saved.
+    assert (line["diverged"], line["updates"], line["steps"]) == (6, 2, 160)
 
 
 def test_a_study_refuses_what_is_not_one(tmp_path):

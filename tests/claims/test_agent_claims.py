@@ -79,7 +79,9 @@ def test_claims_hold_where_agents_are_as_the_paper_says(tmp_path):
     findings = evaluate_agents(write_studies(tmp_path, runs=6))
     assert verdicts(findings) == dict.fromkeys(IDS, "holds")
     by_id = {finding.claim.id: finding for finding in findings}
-    assert by_id["cued-catch-chain"].n == 4 * 6
+    # In both studies; in the T-maze agents of equal seeds are the same agent.
+    assert by_id["cued-catch-chain"].n == (4 + 1) * 6
+    assert by_id["t-maze-chain"].n == 4 * 6
     assert by_id["cued-catch-chain"].weakest.value == 1.0
     # Five difficulties, and the LSTMs of the figure of returns at the hardest.
     assert by_id["lstm-onset-t-maze"].n == (5 + 1) * 6
@@ -99,7 +101,8 @@ def test_three_agents_in_each_panel_are_enough_where_panels_are_joined(tmp_path)
     few = dict.fromkeys(["sequence-recall-order", "paper-form"], "too few")
     assert three == dict.fromkeys(IDS, "holds") | few
     one = verdicts(evaluate_agents(write_studies(tmp_path / "1", runs=1)))
-    assert set(one.values()) == {"too few"}
+    # There are five chains on Cued Catch then: four panels, and the figure by difficulty.
+    assert one == dict.fromkeys(IDS, "too few") | {"cued-catch-chain": "holds"}
 
 
 @pytest.mark.parametrize(("memory", "block_every"), [("lstm", 300), ("parallel", 20)])
@@ -140,7 +143,7 @@ def test_agents_that_diverged_learn_nothing(tmp_path, episodes):
 
     folder = write_studies(tmp_path, lambda run: True, runs=5, edit=diverge)
     by_id = {finding.claim.id: finding for finding in evaluate_agents(folder)}
-    assert (by_id["cued-catch-chain"].n, by_id["cued-catch-chain"].verdict) == (20, "fails")
+    assert (by_id["cued-catch-chain"].n, by_id["cued-catch-chain"].verdict) == (25, "fails")
     assert by_id["t-maze-no-lstm"].verdict == "holds"
     assert by_id["sequence-recall-order"].weakest.value == 0.5  # all are alike
 

@@ -30,7 +30,7 @@ def test_classification(rows, verdicts):
     assert verdicts["chain-short-truncation"] == "holds"
     assert rows["With gradients over 2 to 8 steps chains learn to classify"].startswith("**Yes.**")
     assert verdicts["lstm-needs-long-truncation"] == "holds"
-    assert rows["LSTMs need gradients over most of a sequence."].startswith("**Yes.**")
+    assert rows["LSTMs need long gradients."].startswith("**Yes.**")
 
 
 def test_agents(rows, verdicts):
@@ -38,8 +38,8 @@ def test_agents(rows, verdicts):
         "Chains learn Cued Catch and the T-maze with gradients blocked every 3 to 300 steps."
     ]
     assert verdicts["cued-catch-chain"] == verdicts["t-maze-chain"] == "holds"
-    assert chains.startswith("**Yes, with our conditioning**")
+    assert chains.startswith("**With our conditioning, yes**")
     assert verdicts["paper-form"] == "fails"
-    assert "**Not in the paper's own form**" in chains
+    assert "**In the paper's own form, no**" in chains
     assert "holds" not in (verdicts["cued-catch-no-lstm"], verdicts["t-maze-no-lstm"])
-    assert rows["LSTMs do not learn them"].startswith("**Not here.**")
+    assert rows["LSTMs do not learn Cued Catch"].startswith("**Not so**")

@@ -146,6 +146,19 @@ def test_what_writes_is_marked():
     assert not any(jax.tree.leaves((writing.policy, writing.value)))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_all_memories_store_the_last_step(name):
+    """Also where pools have fewer units than the memory has inputs, and the writer is frozen."""
+    network = small(name, writer="frozen", read_last_step=True)
+    state, frame = network.initial_state(), boards(1)[0]
+    found = []
+    for last_step in np.eye(6, dtype=np.float32):
+        after, _, _ = network.step(state, frame, last_step=jnp.asarray(last_step))
+        found.append(np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(after)]))
+    for i, one in enumerate(found):
+        assert all(np.abs(one - other).max() > 1e-3 for other in found[:i])
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), list(zip(NAMES, (Concrete, Parallel, LSTM, GRU), strict=True))
 )

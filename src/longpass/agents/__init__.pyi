@@ -55,6 +55,7 @@ from ._ray_impala import learn_rollout as learn_rollout
 from ._returns import TOP as TOP
 from ._returns import Axis as Axis
 from ._returns import Returns as Returns
+from ._returns import drop_equal as drop_equal
 from ._returns import find_returns as find_returns
 from ._returns import group_runs as group_runs
 from ._returns import has_defaults as has_defaults

@@ -21,7 +21,7 @@ from longpass.agents._defaults import resolve_settings
 from longpass.agents._members import POPULATION, find_members
 from longpass.agents._settings import AgentSettings, RunSettings, holds_agent, load_settings
 from longpass.agents._study import RESULT_NEEDS, STUDY, UNFINISHED
-from longpass.records import RECORDS, SETTINGS, Line, Records
+from longpass.records import RECORDS, SETTINGS, Line, Records, read_json
 
 Axis = Literal["episodes", "steps", "optimiser_steps"]
 """What curves are drawn over."""
@@ -43,6 +43,8 @@ class Returns:
     """Whether it ended because it had solved its world."""
     diverged: bool = False
     """Whether it ended because a loss or a gradient was not finite."""
+    complete: bool = True
+    """Whether training is complete: who has not learned by then has failed."""
 
     @functools.cached_property
     def end(self) -> float:
@@ -88,7 +90,7 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
         and holds_agent(path.parent)
     }
     runs = [
-        _read_members(find_members(folder) if folder in populations else [folder], axis)
+        _read_population(folder, axis) if folder in populations else _read_single(folder, axis)
         for folder in sorted(populations | single)
     ]
     lines = [
@@ -100,7 +102,7 @@ def find_returns(records: Path, axis: Axis = "episodes") -> list[Returns]:
 
 
 def keep_longest(runs: list[Returns]) -> list[Returns]:
-    """Of runs with equal settings, keep the longest one.
+    """Of runs with equal settings, keep the longest one, of complete ones if there are some.
 
     **Arguments:**
 
@@ -111,7 +113,8 @@ def keep_longest(runs: list[Returns]) -> list[Returns]:
     found: dict[str, Returns] = {}
     for one in runs:
         key = f"{one.members} {identify_run(one.settings)}"
-        if key not in found or found[key].end < one.end:
+        best = found.get(key)
+        if best is None or (best.complete, best.end) < (one.complete, one.end):
             found[key] = one
     return list(found.values())
 
@@ -134,6 +137,28 @@ def group_runs(
         if place is not None:
             groups.setdefault(place, []).append(run)
     return groups
+
+
+def drop_equal(runs: Iterable[Returns]) -> list[Returns]:
+    """Keep one of each runs that differ only in a `block_every` that cannot matter to them.
+
+    With a frozen writer no gradient passes through the state of a memory made of pools: what is
+    left of `block_every` is the number of slices.
+
+    **Arguments:**
+
+    - `runs`: the returns of runs.
+
+    **Returns:** those that are kept, in order.
+    """
+    return list({f"{run.members} {_identify_frozen(run.settings)}": run for run in runs}.values())
+
+
+def _identify_frozen(run: RunSettings) -> str:
+    agent = run.agent
+    if agent.network.has_pools and agent.network.writer == "frozen":
+        agent = replace_settings(agent, {"block_every": 1})
+    return identify_run(dataclasses.replace(run, agent=agent))
 
 
 def has_defaults(
@@ -209,10 +234,36 @@ def _read_line(line: Line, axis: Axis) -> Returns:
     return Returns(run, 1, ((progress, returns),), line["solved"], diverged)
 
 
-def _read_members(members: list[Path], axis: Axis) -> Returns | None:
-    """A population, or a single run; None if no member has begun or no episode has ended yet."""
+def _read_single(folder: Path, axis: Axis) -> Returns | None:
+    """A single run; None if no episode has ended yet."""
+    found = _read_members([folder], axis)
+    if found is None:
+        return None
+    diverged = _has_event(folder, "diverged")
+    complete = diverged or _has_event(folder, "result")
+    return dataclasses.replace(found, diverged=diverged, complete=complete)
+
+
+def _read_population(folder: Path, axis: Axis) -> Returns | None:
+    """A population; None if no member has begun or no episode has ended yet."""
+    members = find_members(folder)
     if not members:
         return None
+    plan = read_json(folder / POPULATION, "the plan of a population").get("plan", {})
+    size, rounds = plan.get("size"), plan.get("rounds", 0)
+    complete = len(members) == size and all(
+        _has_event(member, "round", least=rounds) for member in members
+    )
+    found = _read_members(members, axis)
+    return None if found is None else dataclasses.replace(found, complete=complete)
+
+
+def _has_event(folder: Path, event: str, least: int = 1) -> bool:
+    return len(list(Records(folder / RECORDS).read_events(event, {}))) >= least
+
+
+def _read_members(members: list[Path], axis: Axis) -> Returns | None:
+    """The returns of a population, or of a single run; None if no episode has ended yet."""
     run = load_settings(members[0])
     # Older records do not count the steps of the optimiser.
     per_update = run.agent.learner.optimiser_steps

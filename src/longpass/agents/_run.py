@@ -126,7 +126,8 @@ def train_agent(
     - `trainer`: what trains; by default `make_trainer(run)`.
     - `enough`: asked after every compiled call whether training is complete before that.
     - `on_begin`: called with the folder once the run has been made or loaded.
-    - `on_progress`: called with the progress after every compiled call.
+    - `on_progress`: called with the progress after every compiled call, and before the first one if
+      the run continues.
     - `stop`: asked after every compiled call whether to stop.
     - `save_seconds`: time between checkpoints. One is also saved at the end.
 
@@ -149,6 +150,8 @@ def train_agent(
         if training.done and result is not None and result["updates"] == training.updates:
             return training.progress
         folder.begin(training)
+        if training.updates:
+            on_progress(training.progress)
         try:
             train_run(
                 training,

@@ -1,8 +1,8 @@
 """The paper's claims about agents (section 5.2 and its appendix on when LSTMs start working).
 
-Each is evaluated from the runs that `agents.find_returns` reads. A run counts if it has the paper's
-world and the defaults of its memory there, and it *learns* the task if it ends with at least 90 %
-of the highest possible return.
+Each is evaluated from the runs that `agents.find_returns` reads. A run counts if its training is
+complete and it has the paper's world and the defaults of its memory there. It *learns* the task if
+it ends with at least 90 % of the highest possible return.
 """
 
 import functools
@@ -17,6 +17,7 @@ from longpass.agents import (
     ONSET_BLOCK_EVERY,
     RETURNS,
     Returns,
+    drop_equal,
     has_defaults,
 )
 from longpass.claims._claim import Claim, Measurement
@@ -115,7 +116,11 @@ def _easy_against_hard(
 def _paper_form_learns(runs: Runs, task: str) -> Measurement:
     """How many chains in the paper's own form learn a task."""
     chosen = [
-        run for run in runs if run.settings.env == task and has_defaults(run.settings, paper=True)
+        run
+        for run in runs
+        if run.settings.env == task
+        and run.settings.agent.network.memory == "chain"
+        and has_defaults(run.settings, paper=True)
     ]
     learned, count = _count_learners(chosen)
     return Measurement((count,), estimate_proportion(learned, count) if count else None)
@@ -128,21 +133,17 @@ def _compare(first: Runs, second: Runs) -> Measurement:
 
 
 def _of_figures(runs: Runs, task: str, memory: str, block_every: int | None = None) -> Runs:
-    """The runs of a memory in the paper's figures, with one `block_every` or all.
-
-    With a frozen writer, runs of one seed may be the same run with every `block_every`: such runs
-    count once.
-    """
+    """The runs of a memory in the paper's figures, with one `block_every` or all; of equal ones,
+    one."""
     blocks = RETURNS[task].block_every if block_every is None else (block_every,)
-    chosen = {
-        (run.settings.seed, run.end, run.score): run
+    return drop_equal(
+        run
         for run in runs
         if run.settings.env == task
         and run.settings.agent.network.memory == memory
         and run.settings.agent.learner.block_every in blocks
         and has_defaults(run.settings)
-    }
-    return list(chosen.values())
+    )
 
 
 def _scores(runs: Runs, task: str, memory: str, block_every: int) -> Scores:

@@ -52,7 +52,7 @@ def init_keep_bias(
     if longest_time is None:
         return jnp.full(hidden_size, forget_bias, dtype)
     longest = _checks.int_within("longest_time", longest_time, 3, 10**9)
-    # A key of its own, so that the other weights do not depend on this setting.
+    # A key is folded and not split off, so that the other weights do not depend on this setting.
     times = jax.random.uniform(
         jax.random.fold_in(key, 1), (hidden_size,), dtype, minval=1.0, maxval=longest - 1.0
     )

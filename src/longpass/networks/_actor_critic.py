@@ -161,7 +161,8 @@ class ActorCritic(eqx.Module):
         self._check_last_step(last_step)
         if last_step is None:
             return embedded
-        return jnp.concatenate([embedded, last_step], axis=-1)
+        # First: where pools have fewer units than inputs, the last inputs are not stored at first.
+        return jnp.concatenate([last_step, embedded], axis=-1)
 
     def _check_last_step(self, last_step: Float[Array, "*batch last"] | None) -> None:
         if (last_step is None) is self.read_last_step:
@@ -279,8 +280,9 @@ def make_actor_critic(
     The network with initial weights.
     """
     memory_key = jax.random.split(key, 4)[1]
+    # Parallel pools store as many inputs as they have units: the embedding makes room for the rest.
     width = pool_size if memory == "parallel" else embedding_size
-    if read_last_step:
+    if read_last_step and memory != "parallel":
         width += num_actions + 1
     sized: SizedMemoryOptions = {**options}
     if has_pools(memory):
