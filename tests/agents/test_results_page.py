@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longpass.agents import RunSettings, StudyPlan, StudyRun, find_returns, has_defaults
+from longpass.agents import RunSettings, StudyPlan, StudyRun, find_returns
 from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
-from longpass.figures.looks import LEARNED
+from longpass.figures.looks import FORGET, LEARNED
 
 AGENTS = Path(__file__).parents[2] / "results" / "agents"
 STUDIES = ("onset", "returns")
@@ -80,15 +80,7 @@ def test_where_lstms_learn(runs):
     assert all(all(catch[trials]) and len(catch[trials]) >= 3 for trials in (0, 5, 10))
     assert all(all(maze[limbo]) and len(maze[limbo]) >= 3 for limbo in (0, 70, 140, 210))
     for found in (catch[20], catch[40], maze[280]):
-        assert len(found) / 2 < sum(found) < len(found)
-    (stays,) = (
-        line["return_500"]
-        for line in study_lines("onset")
-        if line["settings"]["params"].get("reward_free_trials") == 20
-        and not line["solved"]
-        and has_defaults(RunSettings.from_json(line["settings"]), "reward_free_trials")
-    )
-    assert stays == pytest.approx(60, abs=0.05)
+        assert sum(found) > len(found) / 2
     for trials in catch:
         firsts = {memory: first_learned(runs, memory, trials) for memory in ("chain", "lstm")}
         assert max(firsts["chain"]) < min(firsts["lstm"])
@@ -96,42 +88,31 @@ def test_where_lstms_learn(runs):
     assert all(map(all, (*chains[0].values(), *chains[1].values())))
 
 
-def test_lstms_with_half_the_learning_rate():
-    """They have what was the default for a while."""
-    found = {}
-    for line in study_lines("onset"):
-        hyper = line["settings"]["agent"]["hyper"]
-        if line["settings"]["env"] == "cued-catch" and hyper["learning_rate"] == 5e-4:
-            trials = line["settings"]["params"]["reward_free_trials"]
-            found.setdefault(trials, []).append(line["return_500"] >= 0.9 * line["return_max"])
-    assert {trials: found[trials] for trials in (10, 20, 40)} == {
-        10: [False],
-        20: [False],
-        40: [True] * 3,
-    }
+def test_where_lstms_with_a_forget_bias_of_1_learn(runs):
+    catch, maze = (by_difficulty(runs, env, FORGET) for env in ("cued-catch", "t-maze"))
+    assert {len(found) for found in (*catch.values(), *maze.values())} == {3}
+    assert not any(map(any, catch.values()))
+    assert all(map(all, (maze[0], maze[70])))
+    assert not any((*maze[210], *maze[280]))
 
 
 def test_lstms_by_the_length_of_gradients(runs):
     maze = by_block(runs, "t-maze", "lstm")
-    assert min(len(found) for found in maze.values()) >= 3
-    assert not any(maze[3])
+    assert min(map(len, maze.values())) >= 5
     assert all(sum(maze[block]) > len(maze[block]) / 2 for block in (20, 100, 300))
+    assert sum(maze[3]) <= 1
     catch = by_block(runs, "cued-catch", "lstm")
-    assert min(len(found) for found in catch.values()) >= 3
-    assert not any(any(catch[block]) for block in (3, 20, 100))
-    assert (sum(catch[300]), len(catch[300])) == (4, 6)
+    assert min(map(len, catch.values())) >= 5
+    assert sum(catch[300]) > len(catch[300]) / 2
+    assert not any((*catch[3], *catch[20], *catch[100]))
     ends = [
-        line["return_500"]
-        for line in study_lines("returns")
-        if line["settings"]["env"] == "cued-catch"
-        and (run := RunSettings.from_json(line["settings"])).agent.network.memory == "lstm"
-        and run.agent.learner.block_every < 300
-        and has_defaults(run)
+        run.score
+        for run in runs
+        if (place := rl.find_place(run.settings)) is not None
+        and (place[0], place[2]) == ("cued-catch", "lstm")
+        and place[1] < 300
     ]
-    assert len(ends) == 9
-    high = [end for end in ends if end > 31]
-    assert len(high) == 6
-    assert 37.5 < min(high) < max(high) < 45
+    assert sum(35 < end < 46 for end in ends) > len(ends) / 2
 
 
 def test_how_long_lstms_learn():
@@ -139,10 +120,12 @@ def test_how_long_lstms_learn():
     steps = {}
     for line in lines:
         agent = line["settings"]["agent"]
-        if agent["network"]["memory"] == "lstm" and line["settings"]["env"] == "cued-catch":
-            block = agent["learner"]["block_every"]
-            steps[block] = max(steps.get(block, 0), line["optimiser_steps"])
-    assert steps == {3: 46_000, 20: 46_000, 100: 27_600, 300: 9_200}
+        if agent["network"]["memory"] == "lstm":
+            place = line["settings"]["env"], agent["learner"]["block_every"]
+            steps[place] = max(steps.get(place, 0), line["optimiser_steps"])
+    catch = {3: 46_000, 20: 46_000, 100: 27_600, 300: 9_200}
+    assert {block: steps["cued-catch", block] for block in catch} == catch
+    assert {steps["t-maze", block] for block in catch} == {36_680}
     # Whatever has not solved its world had the paper's first round.
     assert all(line["solved"] or line["steps"] >= 22e6 for line in lines)
 
@@ -153,38 +136,18 @@ def test_the_order_of_memories_in_sequence_recall(runs):
         place = rl.find_place(run.settings)
         if place is not None and place[0] == "sequence-recall":
             found.setdefault(place[1:], []).append(run.score)
+    means = {place: np.mean(scores) for place, scores in found.items()}
     for block in (20, 300):
-        chain, lstm, parallel = (found[block, name] for name in ("chain", "lstm", "parallel"))
-        assert min(map(len, (chain, lstm, parallel))) >= 3
-        assert np.mean(chain) > max(np.mean(lstm), np.mean(parallel))
-    assert np.mean(found[20, "lstm"]) == pytest.approx(np.mean(found[20, "parallel"]), rel=0.1)
+        kinds = [found[block, name] for name in ("chain", "lstm", "parallel")]
+        assert min(map(len, kinds)) >= 5
+        assert means[block, "chain"] > max(means[block, "lstm"], means[block, "parallel"])
+    for other in ("lstm", "parallel"):
+        assert 1.8 < means[20, "chain"] / means[20, other] < 2.3
+    assert means[300, "lstm"] > 0.85 * means[300, "chain"]
     assert min(found[300, "lstm"]) > max(found[300, "parallel"])
+    assert means[20, "lstm"] == pytest.approx(means[20, "parallel"], rel=0.1)
     # With gradients over 300 steps a rollout is one slice.
-    assert np.mean(found[300, "chain"]) == pytest.approx(0.9 * np.mean(found[20, "chain"]), 0.02)
-
-
-def test_what_memories_earn_in_sequence_recall():
-    found, before = {}, {}
-    for line in study_lines("returns"):
-        run = RunSettings.from_json(line["settings"])
-        if run.env == "sequence-recall":
-            place = run.agent.network.memory, run.agent.learner.block_every
-            kind = found if has_defaults(run) else before
-            kind.setdefault(place, []).append(line["return_500"])
-    ranges = {
-        place: (f"{min(values):.2f}", f"{max(values):.2f}") for place, values in found.items()
-    }
-    assert ranges == {
-        ("chain", 20): ("1.94", "1.97"),
-        ("lstm", 20): ("1.00", "1.05"),
-        ("parallel", 20): ("0.84", "0.98"),
-        ("chain", 300): ("1.58", "1.88"),
-        ("lstm", 300): ("1.43", "1.72"),
-        ("parallel", 300): ("0.67", "0.78"),
-    }
-    assert {len(values) for values in found.values()} == {3}
-    assert f"{np.mean(found['lstm', 20]):.2f}" == "1.02"
-    assert f"{np.mean(before['lstm', 20]):.2f}" == "0.78"
+    assert means[300, "chain"] == pytest.approx(0.9 * means[20, "chain"], 0.03)
 
 
 def test_what_the_entropys_weight_does_for_the_chain_in_sequence_recall():
@@ -195,7 +158,7 @@ def test_what_the_entropys_weight_does_for_the_chain_in_sequence_recall():
             hyper, block = run.agent.hyper, run.agent.learner.block_every
             place = block, hyper.entropy_cost, hyper.entropy_halvings_per_million_steps
             found.setdefault(place, []).append(round(line["return_500"], 2))
-    assert found[20, 0.03, 0.1] == [1.96, 1.94, 1.97]
+    assert min(found[20, 0.03, 0.1]) >= 1.94
     assert sorted(found[20, 0.01, 0.0]) == [1.86, 1.91, 1.92]
     assert found[20, 0.03, 0.0] == [1.89]
     longer = AGENTS.parent / "recall-longer" / "records.jsonl"
