@@ -136,8 +136,8 @@ def _agent_rows() -> list[tuple[str, str]]:
         ),
         (
             "LSTMs begin to learn at 10 reward-free trials and 140 steps in limbo.",
-            f"Up to there and beyond, with long times: {onset['lstm']}. With a forget bias of 1: "
-            f"{onset[FORGET]}.",
+            f"How many learn up to there, and beyond it. With a forget bias of 1: {onset[FORGET]}. "
+            f"With long times: {onset['lstm']}.",
         ),
         (
             "In Sequence Recall chains earn more than LSTMs and than parallel filters.",

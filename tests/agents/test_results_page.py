@@ -90,17 +90,19 @@ def test_where_lstms_learn(runs):
 
 def test_where_lstms_with_a_forget_bias_of_1_learn(runs):
     catch, maze = (by_difficulty(runs, env, FORGET) for env in ("cued-catch", "t-maze"))
-    assert {len(found) for found in (*catch.values(), *maze.values())} == {3}
+    assert {len(found) for found in maze.values()} == {3}
+    assert min(map(len, catch.values())) >= 2
     assert not any(map(any, catch.values()))
     assert all(map(all, (maze[0], maze[70])))
+    assert sum(maze[140]) == 1
     assert not any((*maze[210], *maze[280]))
 
 
 def test_lstms_by_the_length_of_gradients(runs):
     maze = by_block(runs, "t-maze", "lstm")
     assert min(map(len, maze.values())) >= 5
-    assert all(sum(maze[block]) > len(maze[block]) / 2 for block in (20, 100, 300))
-    assert sum(maze[3]) <= 1
+    assert all(sum(maze[block]) > len(maze[block]) / 2 for block in (100, 300))
+    assert [(sum(maze[block]), len(maze[block])) for block in (3, 20)] == [(1, 5), (2, 5)]
     catch = by_block(runs, "cued-catch", "lstm")
     assert min(map(len, catch.values())) >= 5
     assert sum(catch[300]) > len(catch[300]) / 2
