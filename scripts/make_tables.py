@@ -47,13 +47,13 @@ from tables_settings import (
     pretrained_table,
     search_space_table,
 )
-from tables_summary import summary_table
+from tables_summary import short_table, summary_table
 
 DOCS = Path(__file__).parent.parent / "docs"
 END = "<!-- end -->"
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "../README.md": {"<!-- in short -->": summary_table},
+    "../README.md": {"<!-- in short -->": short_table},
     "reliability.md": {"<!-- faults -->": reliability_table},
     "benchmark.md": {
         "<!-- scores of the benchmark -->": benchmark_table,

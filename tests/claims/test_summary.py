@@ -38,8 +38,21 @@ def test_agents(rows, verdicts):
         "Chains learn Cued Catch and the T-maze with gradients blocked every 3 to 300 steps."
     ]
     assert verdicts["cued-catch-chain"] == verdicts["t-maze-chain"] == "holds"
-    assert chains.startswith("**With our conditioning, yes**")
+    assert chains.startswith("**Yes with our conditioning: ")
     assert verdicts["paper-form"] == "fails"
-    assert "**In the paper's own form, no**" in chains
+    assert "Not in the paper's own form: 0 of " in chains
     assert "holds" not in (verdicts["cued-catch-no-lstm"], verdicts["t-maze-no-lstm"])
-    assert rows["LSTMs do not learn Cued Catch"].startswith("**Not so**")
+    assert rows["LSTMs do not learn Cued Catch"].startswith("**Most do, if their gates begin with")
+
+
+def test_onset_and_order(rows, verdicts):
+    """No claim about LSTMs with long times at low difficulties alone holds; with a forget bias of 1
+    it does in the T-maze."""
+    onset = rows["LSTMs begin to learn at 10 reward-free trials and 140 steps in limbo."]
+    assert onset.startswith("**In the T-maze about so with a forget bias of 1; with long times be")
+    assert verdicts["forget-bias-onset-t-maze"] == "holds"
+    assert verdicts["forget-bias-onset-cued-catch"] != "holds"
+    assert "holds" not in (verdicts["lstm-onset-cued-catch"], verdicts["lstm-onset-t-maze"])
+    order = rows["In Sequence Recall chains earn more than LSTMs and than parallel filters."]
+    surely = verdicts["sequence-recall-order"] == "holds"
+    assert order.startswith("**Yes.**" if surely else "**Yes, on average.**")
