@@ -167,7 +167,7 @@ def test_a_damaged_checkpoint_falls_back_with_a_warning(straight, tmp_path):
         on_progress=lambda progress: updates.append(progress.updates),
     )
     assert "is damaged" in warnings[0]
-    assert updates == [4]
+    assert updates == [2, 4]  # what was loaded, then the call
 
 
 def test_folders_that_are_not_for_this_run_are_refused(straight, tmp_path):
@@ -188,6 +188,17 @@ def test_folders_that_are_not_for_this_run_are_refused(straight, tmp_path):
     other = with_hyper(learning_rate=5e-3)
     with pytest.raises(ValueError, match=r"learning_rate is 0.005, but .* begun with 0.002"):
         train_agent(other, straight, FOUR, resume=True)
+
+
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(straight, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ("settings.json", "records.jsonl"):
+        (folder / name).write_bytes((straight / name).read_bytes())
+    before = (folder / "records.jsonl").read_bytes()
+    with pytest.raises(ValueError, match=r"run', whose checkpoints are gone"):
+        train_agent(RUN, folder, FOUR, resume=True)
+    assert (folder / "records.jsonl").read_bytes() == before
 
 
 def test_a_run_that_is_in_use_is_refused(straight):

@@ -24,7 +24,7 @@ from longpass.agents import (
     resolve_settings,
 )
 from longpass.cli import _panel, main
-from longpass.records import Checkpoints
+from longpass.records import Checkpoints, Records
 from tests.helpers import SMALL, TASK, count_shapes, given, run
 
 # The commands share a run, and its program with tests/learners/test_runs.py.
@@ -183,6 +183,26 @@ def test_a_single_episode_has_no_interval(trained, tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_a_card_counts_the_steps_of_the_weights_it_is_about(trained, tmp_path, capsys):
+    """Records go further than the checkpoint where training goes on, or was killed."""
+    shutil.copytree(trained, tmp_path / "run")
+    records = Records(tmp_path / "run" / "records.jsonl")
+    last = next(line for line in reversed(records.read()) if line["event"] == "progress")
+    more = {name: 10 * last[name] for name in ("updates", "steps", "optimiser_steps")}
+    records.append([last | more])
+    export = ("export", tmp_path / "run", "-o", tmp_path / "one.safetensors", "--episodes", 2)
+    code, out, err = run(capsys, *export, "--json")
+    assert code == 0, err
+    assert json.loads(out)["card"]["steps"] == last["steps"]
+    (tmp_path / "one.safetensors").unlink()
+    (tmp_path / "one.md").write_text("my notes")
+    code, _, err = run(capsys, *export)
+    assert code == 1
+    assert "one.md is there already" in err
+    assert (tmp_path / "one.md").read_text() == "my notes"
+
+
+@pytest.mark.slow
 def test_film_of_a_policy_shows_its_memory(trained, tmp_path, capsys):
     files = [tmp_path / name for name in ("policy.gif", "scripted.gif")]
     for path, policy in zip(files, (trained, "scripted"), strict=True):
@@ -292,6 +312,14 @@ def test_bad_input_is_named_before_any_work(tmp_path, capsys, args, code, messag
     assert message in err
     assert not Checkpoints(out).exist()
     assert not (out / "records.jsonl").exists()
+
+
+def test_a_network_that_cannot_be_made_leaves_no_folder(tmp_path, capsys):
+    out = tmp_path / "run"
+    code, _, err = run(capsys, "train", *TASK, "--memory-options", "base=0.5", "--out", out)
+    assert code == 1
+    assert "base is 0.5" in err
+    assert not out.exists()
 
 
 def test_what_is_no_run_is_refused(tmp_path, capsys):

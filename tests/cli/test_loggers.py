@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,18 @@ def test_a_logger_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
     with (
         pytest.raises(ModuleNotFoundError, match=r"--log wandb needs wandb: .*longpass\[wandb\]"),
+        open_logger("wandb", Path("maze"), {}),
+    ):
+        pass
+
+
+def test_a_logger_that_does_not_start_is_named(monkeypatch):
+    def refuse(**options):
+        raise RuntimeError("No API key configured")
+
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=refuse))
+    with (
+        pytest.raises(ValueError, match="log is 'wandb', which does not start: No API key"),
         open_logger("wandb", Path("maze"), {}),
     ):
         pass

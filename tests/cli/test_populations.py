@@ -296,6 +296,7 @@ def test_the_band_is_students_interval_over_runs(tmp_path):
 
 
 def test_ends_are_drawn_with_students_interval(tmp_path):
+    from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
     from scipy import stats
 
@@ -306,8 +307,9 @@ def test_ends_are_drawn_with_students_interval(tmp_path):
     axis = Figure().subplots()
     _returns.draw_ends(axis, 2.0, runs, "chain", color="k")
     (dots,) = [line for line in axis.lines if line.get_marker() == "."]
-    assert sorted(map(tuple, dots.get_xydata())) == [(2.0, end) for end in ends]
-    (bar,) = [one for one in axis.collections if hasattr(one, "get_segments")]
+    places = np.asarray(dots.get_xydata())
+    assert sorted(map(tuple, places.tolist())) == [(2.0, end) for end in ends]
+    (bar,) = [one for one in axis.collections if isinstance(one, LineCollection)]
     (segment,) = bar.get_segments()
     low, high = stats.t.interval(0.95, 2, np.mean(ends), stats.sem(ends))
     assert (segment[:, 1].min(), segment[:, 1].max()) == pytest.approx((low, high))

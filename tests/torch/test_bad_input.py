@@ -18,6 +18,7 @@ STARTS = torch.zeros(7, 2, dtype=torch.bool)
         ({"hidden_size": 2.5}, "hidden_size is 2.5: it must be a whole number"),
         ({"num_layers": 0}, "num_layers is 0: it must be 1 to 1000"),
         ({"output_size": -1}, "output_size is -1: it must be at least 1"),
+        ({"output_size": 0}, "output_size is 0: it must be at least 1"),
         ({"base": 1.0}, "base is 1.0: it must be finite and above 1"),
         ({"viewport_size": 0}, "viewport_size is 0"),
         ({"gradient_pools": 9}, "gradient_pools is 9: it must be 0 to 8"),

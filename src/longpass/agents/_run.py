@@ -135,11 +135,12 @@ def train_agent(
     """
     _checks.real("steps", steps, above=0.0)
     _refuse_member(Path(out))
-    # An environment that cannot be made must not leave a folder behind.
+    # An environment or a network that cannot be made must not leave a folder behind.
     trainer = trainer or make_trainer(run)
+    shapes = trainer.state_shapes()
     with RunFolder(out, KIND, run.to_json(), resume=resume) as folder:
         if folder.begun:
-            checkpoint = folder.load(checkpoint_shapes(trainer.state_shapes()))
+            checkpoint = folder.load(checkpoint_shapes(shapes))
             state, progress = from_checkpoint(checkpoint, run.agent.learner)
             state = trainer.restore(state)
             training = AgentTraining(run, trainer, state, progress, steps=steps, enough=enough)
@@ -181,10 +182,28 @@ def load_network(folder: Path, name: str = "RUN") -> tuple[RunSettings, ActorCri
 
     **Returns:** (settings, network, a warning if the latest checkpoint is damaged).
     """
+    run, state, warning = _load_state(folder, name)
+    return run, state.weights.network, warning
+
+
+def load_updates(folder: Path, name: str = "RUN") -> int:
+    """The number of updates that the network of `load_network` had. Records may go further.
+
+    **Arguments:**
+
+    - `folder`, `name`: as for `load_network`.
+
+    **Returns:** the number.
+    """
+    return int(_load_state(folder, name)[1].updates)
+
+
+def _load_state(folder: Path, name: str) -> tuple[RunSettings, TrainState, str | None]:
+    """(Settings, state of the training, a warning if the latest checkpoint is damaged)."""
     run = load_settings(folder, name)
     shapes = checkpoint_shapes(make_trainer(run).state_shapes())
     checkpoint, warning = find_checkpoints(Path(folder)).load(shapes, run.to_json())
-    return run, checkpoint["training"].weights.network, warning
+    return run, checkpoint["training"], warning
 
 
 def find_checkpoints(folder: Path) -> Checkpoints:

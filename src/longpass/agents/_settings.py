@@ -135,13 +135,13 @@ class LearnerSettings:
     """Number of updates by which the weights that act are behind."""
     optimiser: Optimiser = "adam"
     """The optimiser."""
-    lambda_: Annotated[float, Bounds(least=0.0)] = 1.0
+    lambda_: Annotated[float, Bounds(least=0.0, most=1.0)] = 1.0
     """V-trace's lambda: below 1, errors of later steps count less."""
     clip_rho: Annotated[float, Bounds(least=0.0)] = 1.0
     """V-trace's rho-bar."""
     clip_c: Annotated[float, Bounds(least=0.0)] = 1.0
     """V-trace's c-bar."""
-    slow_rate: Annotated[float, Bounds(above=0.0)] = 0.001
+    slow_rate: Annotated[float, Bounds(above=0.0, most=1.0)] = 0.001
     """For the slow writer: rate of the exponential average, per step of the optimiser."""
     stagger: Annotated[int, Bounds(least=1, most=10**6)] = 1000
     """Copies begin after up to this many steps of random play, so that their episodes do not all

@@ -28,7 +28,7 @@ class Benchmark:
 
       longpass benchmark                                     # quick: minutes
       longpass benchmark --preset laptop                     # hours
-      longpass benchmark --memory my_project.memories:make_memory --memory-options size=20
+      longpass benchmark --memory my_project.memories:make_memory --memory-options size=117
       longpass benchmark --show results/benchmark --markdown # the table, from records
       longpass figure benchmark --records results/benchmark
 

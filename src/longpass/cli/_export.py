@@ -47,6 +47,7 @@ class Export:
             MOST_EPISODES,
             SavedAgent,
             load_network,
+            load_updates,
             measure_returns,
             round_weights,
             save_agent,
@@ -57,12 +58,17 @@ class Export:
         _checks.seed("seed", self.seed)
         if self.out.suffix != ".safetensors":
             raise ValueError(f"out is {str(self.out)!r}: its name must end in .safetensors")
+        page = self.out.with_suffix(".md")
+        if page.exists() and not self.out.exists():
+            raise ValueError(
+                f"out is {str(self.out)!r}: {page} is there already, and its card would replace it"
+            )
         run, network, warning = load_network(self.run_folder)
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
         if self.half:
             network = round_weights(network)
-        begin, last = _read_ends(self.run_folder)
+        begin, last = _read_ends(self.run_folder, load_updates(self.run_folder))
         with show_episodes(console, episodes) as show:
             scores = measure_returns(run, network, episodes, self.seed, show)
         card: JsonObject = {
@@ -79,7 +85,6 @@ class Export:
             **{name: begin.get(name) for name in ("version", "commit", "machine", "date")},
         }
         save_agent(self.out, SavedAgent(run, network, card), half=self.half)
-        page = self.out.with_suffix(".md")
         text = _write_page(self.out.stem, card)
         write_atomically(page, lambda file: file.write(text.encode()))
         mean = card["scores"]["sampled"]["mean"]
@@ -92,14 +97,17 @@ class Export:
         return {"command": "export", "file": str(self.out), "card": card}
 
 
-def _read_ends(folder: Path) -> tuple[JsonObject, JsonObject]:
-    """(The first line of a run's records, the last line that counts steps)."""
+def _read_ends(folder: Path, updates: int) -> tuple[JsonObject, JsonObject]:
+    """(The first line of a run's records, the one that counts the steps of these updates)."""
     from longpass.records import RECORDS, Records
 
     lines = Records(folder / RECORDS).read()
-    counted = [line for line in lines if "optimiser_steps" in line]
+    counted = [line for line in lines if "optimiser_steps" in line and line["updates"] == updates]
     if not counted:
-        raise ValueError(f"RUN is {str(folder)!r}: it must have records of its progress")
+        raise ValueError(
+            f"RUN is {str(folder)!r}: its checkpoint is of update {updates}, and its records do "
+            f"not count the steps of that; it must have been trained and saved"
+        )
     return lines[0], counted[-1]
 
 

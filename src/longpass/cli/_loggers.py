@@ -50,7 +50,11 @@ def open_logger(name: LoggerName, out: Path, settings: JsonObject) -> Iterator[L
     # Standard output is for results: these libraries print there.
     place: dict[str, Any] = {"dir": out} if name == "wandb" else {"auto_log_cpu": False}
     with contextlib.redirect_stdout(sys.stderr):
-        module.init(project="longpass", name=out.name, config=settings, **place)
+        try:
+            module.init(project="longpass", name=out.name, config=settings, **place)
+        except Exception as error:
+            # They raise errors of kinds of their own, such as without a login.
+            raise ValueError(f"log is {name!r}, which does not start: {error}") from error
     try:
         yield module
     finally:

@@ -172,7 +172,8 @@ class Train:
         if (self.task is None) == (self.gym is None):
             from longpass.envs import names
 
-            raise ValueError(f"name a task ({', '.join(names())}) or a --gym, not both")
+            both = ", not both" if self.task is not None else ""
+            raise ValueError(f"name a task ({', '.join(names())}) or a --gym{both}")
         if self.gym_kwargs is not None and self.gym is None:
             raise ValueError(
                 f"gym_kwargs is {self.gym_kwargs!r}: it must be left out without --gym"

@@ -146,7 +146,7 @@ class Gate(AbstractLink):
         """
         self.size, self.num_pools = _check_sizes(size, num_pools)
         self.matrices = jnp.zeros((num_pools - 1, size, size), dtype)
-        self.biases = jnp.full((num_pools - 1, size), 3.0, dtype)
+        self.biases = jnp.full((num_pools - 1, size), 3.0, self.matrices.dtype)
 
     def __call__(self, n, below, drive, rate):
         opening = jax.nn.sigmoid(drive @ self.matrices[n - 1].T + self.biases[n - 1])

@@ -263,6 +263,11 @@ class RunFolder:
             found = read_json(path, "the settings of a run")
             check_record(str(path), found, {"kind": str})
             check_same_settings(self.path, found, {"kind": self.kind, **self.settings})
+            if self.records.read_events("progress", {}) and not self.begun:
+                raise ValueError(
+                    f"out is {str(self.path)!r}, whose checkpoints are gone: the run cannot be "
+                    f"continued; choose another folder"
+                )
         else:
             write_json(path, {"kind": self.kind, **self.settings})
 

@@ -120,7 +120,7 @@ class BenchmarkPlan:
             return BENCHMARKED[memory]
         if ":" not in memory or not is_foreign(memory):
             raise ValueError(
-                f"memory is {memory!r}: it must be one of {', '.join(BENCHMARKED)}, or "
+                f"memory is {memory!r}: it must be one of {', '.join(map(repr, BENCHMARKED))}, or "
                 f"package.module:factory"
             )
         return {"memory": memory, "memory_options": self.memory_options}

@@ -85,7 +85,9 @@ class Pooled(nn.Module):
         self.input_size = _checks.positive_int("input_size", input_size)
         self.hidden_size = _checks.positive_int("hidden_size", hidden_size)
         self.num_pools = _checks.int_within("num_layers", num_layers, 1, MOST_POOLS)
-        self.output_size = _checks.positive_int("output_size", output_size or hidden_size)
+        self.output_size = _checks.positive_int(
+            "output_size", hidden_size if output_size is None else output_size
+        )
         self.viewport_size = _checks.positive_int("viewport_size", viewport_size)
         self.rates = rates(base, self.num_pools)
         self.base = float(base)
