@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longpass.agents import RunSettings, StudyPlan, StudyRun, find_returns
+from longpass.agents import RunSettings, StudyPlan, StudyRun, find_returns, has_defaults
 from longpass.claims import learns
 from longpass.figures import lstm_onset, rl
 from longpass.figures.looks import FORGET, LEARNED
@@ -96,6 +96,17 @@ def test_where_lstms_with_a_forget_bias_of_1_learn(runs):
     assert all(map(all, (maze[0], maze[70])))
     assert sum(maze[140]) == 1
     assert not any((*maze[210], *maze[280]))
+
+
+def test_lstms_with_a_torso_that_learns(runs):
+    found = {"cued-catch": [], "t-maze": []}
+    for run in runs:
+        network = run.settings.agent.network
+        changes = {"writer": "learned"}
+        if network.memory == "lstm" and has_defaults(run.settings, changes=changes):
+            found[run.settings.env].append(run)
+    assert [run.score < 36 for run in found["cued-catch"]] == [True] * 3
+    assert sorted(learns(run) for run in found["t-maze"]) == [False, True, True]
 
 
 def test_lstms_by_the_length_of_gradients(runs):
