@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,6 +268,13 @@ def test_a_population_that_has_just_begun_is_left_out_of_figures(tmp_path, capsy
     code, _, err = run(capsys, "figure", "lineage", folder, "--out", tmp_path)
     assert code == 1
     assert "p': it has no members yet" in err
+
+
+def test_the_committed_population_can_be_drawn(tmp_path, capsys):
+    folder = Path(__file__).parents[2] / "results" / "populations" / "t-maze-100-seed0"
+    code, _, err = run(capsys, "figure", "lineage", folder, "--out", tmp_path)
+    assert code == 0, err
+    assert (tmp_path / "lineage.png").exists()
 
 
 def test_members_are_folders_with_settings_in_the_order_of_their_numbers(tmp_path):

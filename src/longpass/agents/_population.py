@@ -42,8 +42,8 @@ from longpass.records import (
 
 AUDIT_NEEDS: Needs = {"round": int, "member": int, "other": int, "copied": bool}
 """What is read of a line of the audit."""
-ROUND_NEEDS: Needs = {"round": int, "episodes": int, "mean": NUMBER_OR_NONE, "scored": int}
-"""What is read of a round's line."""
+ROUND_NEEDS: Needs = {"round": int, "episodes": int, "mean": NUMBER_OR_NONE}
+"""What figures read of a round's line."""
 _JOBS = 64  # given to an engine at a time: each holds states of megabytes
 
 
@@ -236,7 +236,7 @@ class Population:
 
     def _round_lines(self, member: int) -> dict[int, Line]:
         """The lines of a member's rounds, by number."""
-        lines = self.records(member).read_events("round", ROUND_NEEDS)
+        lines = self.records(member).read_events("round", {**ROUND_NEEDS, "scored": int})
         return {line["round"]: line for line in lines}
 
     def _decisions(self) -> list[Line]:
