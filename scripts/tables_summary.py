@@ -71,7 +71,7 @@ def _classification_rows() -> list[Row]:
             "Yes.",
             f"On three tasks the best chains have an accuracy of "
             f"{_listed(best['chain'])}, the best LSTMs {_listed(best['lstm'])}. Few random "
-            f"settings suit a chain: {' and '.join(shares)} solve their task.",
+            f"settings suit a chain: {', '.join(shares)} solve their task.",
         ),
         Row(
             "LSTMs need long gradients.",
