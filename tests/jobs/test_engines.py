@@ -193,15 +193,6 @@ def test_bad_input_is_named(unchecked_types, options, message):
         pass
 
 
-def test_an_address_where_nothing_answers_is_refused_at_once(monkeypatch):
-    import ray
-
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    message = r"address is '127\.0\.0\.1:1': .*nothing answers there .*leave --address out"
-    with pytest.raises(ValueError, match=message), make_engine("ray", obey, 1, "127.0.0.1:1"):
-        pass
-
-
 def test_without_ray_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with (

@@ -61,7 +61,7 @@ def test_runs_of_a_cell_are_trained_together_and_draws_are_shared():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"memories": ("elman",)}, "memory is 'elman': it must be one of chain"),
+        ({"memories": ("elman",)}, "memory is 'elman': it must be one of 'chain'"),
         ({"truncations": ()}, "truncations is"),
         ({"truncations": (0,)}, "truncation is 0"),
         ({"tasks": ("subsequences",)}, "span is 20: it must be left out"),

@@ -3,9 +3,7 @@
 import contextlib
 import logging
 import os
-import re
 import secrets
-import socket
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -51,7 +49,6 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
                 f"Ray did not start here ({error}): try again, or use the engine 'local'"
             ) from error
     else:
-        _check_reachable(address)
         try:
             ray.init(address, **quiet)
         except (ConnectionError, ValueError) as error:
@@ -64,20 +61,6 @@ def ray_cluster(address: str | None, cpus: int | None = None) -> Iterator[Module
         yield ray
     finally:
         ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    """ValueError if nothing listens at HOST:PORT: Ray itself would wait for minutes."""
-    match = re.fullmatch(r"(?:ray://)?(?P<host>.+):(?P<port>\d+)", address)
-    if match is None:
-        return
-    try:
-        socket.create_connection((match["host"], int(match["port"])), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise ValueError(
-            f"address is {address!r}: it must be that of a Ray cluster, and nothing answers there "
-            f"({error}). Start one with `ray start --head`, or leave --address out"
-        ) from None
 
 
 def _protect_cluster() -> None:
