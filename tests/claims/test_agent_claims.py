@@ -171,6 +171,20 @@ def test_agents_that_are_the_same_in_several_panels_count_once(tmp_path):
         assert by_id["t-maze-chain"].n == chains
 
 
+@pytest.mark.parametrize("end", [None, "result", "diverged"])
+def test_single_runs_count_once_training_is_complete(tmp_path, end):
+    run = make_runs("returns", 1)[0].run
+    write_json(tmp_path / "settings.json", {"kind": "agent", **run.to_json()})
+    counts = {"updates": 9, "steps": 9, "optimiser_steps": 9, "episodes": 100}
+    line = {"event": "progress", **counts, "return_100": 60.0, "return_3000": 60.0}
+    lines = [{"event": "begin"}, line] + ([{"event": end, "updates": 9}] if end else [])
+    Records(tmp_path / RECORDS).append(lines)
+    (chains, *_) = evaluate_agents(tmp_path)
+    assert chains.n == (end is not None)
+    if end:
+        assert chains.weakest.value == (end == "result")
+
+
 def test_a_folder_without_agents_decides_nothing(tmp_path):
     assert set(verdicts(evaluate_agents(tmp_path)).values()) == {"too few"}
     with pytest.raises(
