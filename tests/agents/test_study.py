@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import itertools
 import json
 
 import pytest
@@ -45,6 +46,17 @@ RUNS = [
 def save_after_every_call(*args, **options):
     """`train_run`, with a checkpoint after every call."""
     return train_run(*args, **options | {"save_seconds": 0.0})
+
+
+def interrupt_at(call):
+    """A callback that presses Ctrl-C once, at this call."""
+    calls = itertools.count(1)
+
+    def interrupt(fraction, scores):
+        if next(calls) == call:
+            raise KeyboardInterrupt
+
+    return interrupt
 
 
 class Stops(Here):
@@ -99,13 +111,7 @@ def test_an_agent_continues_from_its_checkpoint_and_ends_when_its_world_is_solve
     tmp_path, monkeypatch
 ):
     (job,) = Study("one", RUNS[:1], tmp_path).remaining()
-    calls = []
-
-    def interrupt(fraction, scores):
-        calls.append(fraction)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-
+    interrupt = interrupt_at(3)
     monkeypatch.setattr("longpass.agents._run.train_run", save_after_every_call)
     with pytest.raises(KeyboardInterrupt):
         train_study_run(job.payload, interrupt)
@@ -128,13 +134,7 @@ def test_an_agent_that_diverges_at_once_after_it_was_stopped_keeps_what_it_had(
     tmp_path, monkeypatch
 ):
     (job,) = Study("one", RUNS[:1], tmp_path).remaining()
-    calls = []
-
-    def interrupt(fraction, scores):
-        calls.append(fraction)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
+    interrupt = interrupt_at(2)
     monkeypatch.setattr("longpass.agents._run.train_run", save_after_every_call)
     with pytest.raises(KeyboardInterrupt):
         train_study_run(job.payload, interrupt)
