@@ -158,7 +158,8 @@ def _agent_rows() -> list[Row]:
             "LSTMs do not learn Cued Catch, nor the T-maze reliably, even with gradients over 300 "
             "steps.",
             f"Most do, if their gates begin with long times: "
-            f"{_count([run for runs in lstms.values() for run in runs])}, later than chains.",
+            f"{_count([run for runs in lstms.values() for run in runs])}, mostly later than "
+            f"chains.",
             f"{'; '.join(by_world.values())}. With gradients over 3 steps "
             f"{_count(pick('lstm', 3))}.",
         ),

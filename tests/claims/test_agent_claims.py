@@ -8,6 +8,8 @@ import pytest
 
 from longpass.agents import STUDY, RunSettings, StudyPlan, find_returns
 from longpass.claims import AGENTS, evaluate_agents
+from longpass.claims._agents import LEAST_AGENTS
+from longpass.cli._claims import Claims
 from longpass.records import RECORDS, Records, write_json
 
 IDS = [
@@ -69,6 +71,10 @@ def write_studies(
 
 def verdicts(findings):
     return {finding.claim.id: finding.verdict for finding in findings}
+
+
+def test_the_help_names_how_many_agents_a_claim_needs():
+    assert f"({LEAST_AGENTS} agents)" in str(Claims.__doc__)
 
 
 def test_the_ids_are_those_of_the_list():

@@ -296,3 +296,15 @@ def test_claims_are_those_of_the_command():
     for one, finding in zip(found, expected, strict=True):
         right = finding.to_json()
         assert {name: one[name] for name in right} == right
+
+
+@pytest.mark.parametrize("end", [None, "result", "diverged"])
+def test_unfinished_agents_are_not_counted_as_by_the_command(tmp_path, end):
+    write_agent(tmp_path / "agent", agent_settings(), [0.1, 0.6])
+    if end:
+        about = {"kind": "agent", "settings": agent_settings(), "updates": 80}
+        append(tmp_path / "agent" / "records.jsonl", {"event": end, **about})
+    by_command = {one.claim.id: one for one in evaluate_agents(tmp_path)}["t-maze-chain"]
+    in_report = {one["id"]: one for one in evaluate_claims(read(tmp_path))}["t-maze-chain"]
+    assert by_command.n == in_report["n"] == (end is not None)
+    assert by_command.weakest.value == in_report["value"]

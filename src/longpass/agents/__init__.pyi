@@ -70,7 +70,7 @@ from ._rounds import copy_weights as copy_weights
 from ._rounds import train_round as train_round
 from ._run import AgentTraining as AgentTraining
 from ._run import load_network as load_network
-from ._run import load_updates as load_updates
+from ._run import load_state as load_state
 from ._run import train_agent as train_agent
 from ._search import COMMON as COMMON
 from ._search import GATES as GATES

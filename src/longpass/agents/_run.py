@@ -182,24 +182,20 @@ def load_network(folder: Path, name: str = "RUN") -> tuple[RunSettings, ActorCri
 
     **Returns:** (settings, network, a warning if the latest checkpoint is damaged).
     """
-    run, state, warning = _load_state(folder, name)
+    run, state, warning = load_state(folder, name)
     return run, state.weights.network, warning
 
 
-def load_updates(folder: Path, name: str = "RUN") -> int:
-    """The number of updates that the network of `load_network` had. Records may go further.
+def load_state(folder: Path, name: str = "RUN") -> tuple[RunSettings, TrainState, str | None]:
+    """The state of the training of the run in a folder. Nothing is compiled or played.
 
     **Arguments:**
 
     - `folder`, `name`: as for `load_network`.
 
-    **Returns:** the number.
+    **Returns:** (settings, state, a warning if the latest checkpoint is damaged). Records may go
+    further than the state's updates.
     """
-    return int(_load_state(folder, name)[1].updates)
-
-
-def _load_state(folder: Path, name: str) -> tuple[RunSettings, TrainState, str | None]:
-    """(Settings, state of the training, a warning if the latest checkpoint is damaged)."""
     run = load_settings(folder, name)
     shapes = checkpoint_shapes(make_trainer(run).state_shapes())
     checkpoint, warning = find_checkpoints(Path(folder)).load(shapes, run.to_json())

@@ -6,7 +6,8 @@ it ends with at least 90 % of the highest possible return.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -150,7 +151,13 @@ def _scores(runs: Runs, task: str, memory: str, block_every: int) -> Scores:
     return np.array([run.score for run in _of_figures(runs, task, memory, block_every)], float)
 
 
-_make_claim = functools.partial(Claim[Runs], least_runs=LEAST_AGENTS)
+def _make_claim(*, measure: Callable[[Runs, str], Measurement], **about: Any) -> Claim[Runs]:
+    """A claim about runs whose training is complete."""
+
+    def measure_complete(runs: Runs, task: str) -> Measurement:
+        return measure([run for run in runs if run.complete], task)
+
+    return Claim(measure=measure_complete, least_runs=LEAST_AGENTS, **about)
 
 
 def _chain_claim(task: str) -> Claim[Runs]:

@@ -36,5 +36,5 @@ def evaluate_agents(records: Path) -> list[Finding]:
             f"agents is {str(records)!r}: it must be a folder of `longpass study`, `pbt` or "
             f"`train`, or one that holds such folders"
         )
-    returns = [run for run in find_returns(records) if run.complete]
+    returns = find_returns(records)
     return [evaluate(claim, returns) for claim in AGENTS]

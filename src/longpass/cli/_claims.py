@@ -22,7 +22,7 @@ class Claims:
 
     A claim holds where its 95 % interval lies above what chance would give, and fails where it
     lies below. It needs more runs (too few) where the interval includes both, or a group that is
-    compared has fewer than 10 runs (6 agents). It holds as a whole if it does on every task, and
+    compared has fewer than 10 runs (5 agents). It holds as a whole if it does on every task, and
     fails if it does on any.
 
       longpass claims

@@ -46,8 +46,7 @@ class Export:
         from longpass.agents import (
             MOST_EPISODES,
             SavedAgent,
-            load_network,
-            load_updates,
+            load_state,
             measure_returns,
             round_weights,
             save_agent,
@@ -63,12 +62,13 @@ class Export:
             raise ValueError(
                 f"out is {str(self.out)!r}: {page} is there already, and its card would replace it"
             )
-        run, network, warning = load_network(self.run_folder)
+        run, state, warning = load_state(self.run_folder)
+        network = state.weights.network
         if warning:
             console.print(f"longpass: {warning}", style="yellow", markup=False, highlight=False)
         if self.half:
             network = round_weights(network)
-        begin, last = _read_ends(self.run_folder, load_updates(self.run_folder))
+        begin, last = _read_ends(self.run_folder, int(state.updates))
         with show_episodes(console, episodes) as show:
             scores = measure_returns(run, network, episodes, self.seed, show)
         card: JsonObject = {

@@ -15,7 +15,7 @@ from longpass._json import JsonObject
 from longpass.agents import KIND as AGENT
 from longpass.agents import UNFINISHED, Returns, RunSettings, identify_run, keep_longest
 from longpass.report._population import choose_top
-from longpass.report._run import Number, Run
+from longpass.report._run import Number, Run, State
 from longpass.report._store import Store
 from longpass.streams import KIND as STREAM
 from longpass.streams import check_result, tabulate_results
@@ -209,6 +209,7 @@ class _Curves(NamedTuple):
     seed: int
     members: int
     solved: bool
+    state: State
     curves: list[tuple[list[Number], list[Number]]]
 
 
@@ -217,7 +218,7 @@ def _copy_curves(run: Run, store: Store) -> _Curves:
     if run.source == "population":
         members = next(one.members for one in store.populations.values() if one.run is run)
     curves = [(list(one.episodes), list(one.ys)) for one in choose_top(members)]
-    return _Curves(*_split_seed(run), len(members), run.solved, curves)
+    return _Curves(*_split_seed(run), len(members), run.solved, run.state, curves)
 
 
 def _read_returns(run: _Curves) -> Returns | None:
@@ -226,4 +227,7 @@ def _read_returns(run: _Curves) -> Returns | None:
     if settings is None or not run.curves:
         return None
     curves = tuple((np.array(episodes, float), np.array(ys, float)) for episodes, ys in run.curves)
-    return Returns(dataclasses.replace(settings, seed=run.seed), run.members, curves, run.solved)
+    diverged = run.state == "diverged"
+    complete = diverged or run.state == "complete"
+    settings = dataclasses.replace(settings, seed=run.seed)
+    return Returns(settings, run.members, curves, run.solved, diverged, complete)
